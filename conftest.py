@@ -1,0 +1,3 @@
+"""Loads the plugin of the graded tests."""
+
+pytest_plugins = ["nanolm.plugin"]

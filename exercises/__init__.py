@@ -1,0 +1,1 @@
+"""Your exercises: each file says what to write. `NANOLM_IMPL=exercises pytest` tells how far you are."""

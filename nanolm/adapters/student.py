@@ -1,0 +1,92 @@
+"""What an adapter sees: the student's names, one call's arguments, and a place for its results and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from nanolm.protocol import Fact, Outcome, Reply, Scalar, StudentFault
+
+CONSTRUCTION_SEED = 20260
+"""Random initialisation is drawn from this seed, so that a verdict can be replayed."""
+
+
+def interface_fault(message: str) -> StudentFault:
+    """A name, signature or parameter that the contract promises is not there."""
+    return StudentFault(Outcome.WRONG_INTERFACE, message)
+
+
+class Student:
+    """One call on its way into the student's code."""
+
+    def __init__(
+        self, file: str, names: Mapping[str, Any], tensors: Mapping[str, Tensor], scalars: Mapping[str, Scalar]
+    ) -> None:
+        self.file = file
+        self.tensors = tensors
+        self.scalars = scalars
+        self.outputs: dict[str, Tensor] = {}
+        self.facts: dict[str, Fact] = {}
+        self.notes: list[str] = []
+        self._names = names
+
+    @property
+    def reply(self) -> Reply:
+        """What the adapter has gathered."""
+        return Reply(tensors=self.outputs, facts=self.facts, notes=self.notes)
+
+    def name(self, name: str) -> Any:
+        """The student's function or class of that name."""
+        if name not in self._names:
+            raise interface_fault(f"{self.file} defines no {name}. Keep the name that the exercise gives.")
+        return self._names[name]
+
+    def integer(self, name: str) -> int:
+        """A scalar argument that is a size."""
+        value = self.scalars[name]
+        assert isinstance(value, int)
+        return value
+
+    def output(self, value: Any, *, name: str = "y", of: str) -> None:
+        """Take one result; anything that is not a tensor is a fault that says what came instead."""
+        if not isinstance(value, Tensor):
+            returned = "nothing (None): is a `return` missing?" if value is None else f"a {type(value).__name__}"
+            raise interface_fault(f"{of} returned {returned}{'' if value is None else ', not a Tensor'}")
+        self.outputs[name] = value.as_subclass(Tensor)  # type: ignore[arg-type]
+
+    def build(self, class_name: str, *arguments: Scalar) -> nn.Module:
+        """Construct the student's module; memory that it leaves uninitialised is filled with NaN."""
+        cls = self.name(class_name)
+        if not isinstance(cls, type) or not issubclass(cls, nn.Module):
+            raise interface_fault(f"{class_name} is not a subclass of nn.Module")
+        with fresh_memory_is_nan():
+            torch.manual_seed(CONSTRUCTION_SEED)
+            module: nn.Module = cls(*arguments)
+        return module
+
+    def describe(self, module: nn.Module) -> None:
+        """Report every parameter of a fresh module: names and shapes as facts, values as outputs."""
+        parameters = dict(module.named_parameters())
+        self.facts["parameters"] = {name: list(value.shape) for name, value in parameters.items()}
+        self.facts["buffers"] = {name: list(value.shape) for name, value in module.named_buffers()}
+        for name, value in parameters.items():
+            self.outputs[f"parameter:{name}"] = value.detach()
+
+
+@contextmanager
+def fresh_memory_is_nan() -> Iterator[None]:
+    """`torch.empty` holds NaN inside, so that a parameter nobody initialised is seen on every run.
+
+    `torch.set_deterministic_debug_mode` switches the filling on; `use_deterministic_algorithms` does the same but
+    imports the compiler, 1.3 s of a student's time.
+    """
+    before = torch.get_deterministic_debug_mode()
+    torch.set_deterministic_debug_mode("warn")
+    try:
+        yield
+    finally:
+        torch.set_deterministic_debug_mode(before)

@@ -1,0 +1,212 @@
+"""Check helpers of the graded tests: compare, and say what was called, what came back and where it differs.
+
+Each helper raises CheckFailure with one outcome of the contract. `implies` names a mistake only where this very failure
+has no other explanation; it is evidence of the kind `property`. Selftests show each helper failing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from nanolm.protocol import Outcome
+from nanolm.texts import text
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+SHOWN = 6
+"""How many numbers of a row a message shows."""
+
+
+class Closeness:
+    """The largest share of a tolerance that a test's comparisons used: 1 is the bound, above it they failed.
+
+    `nanolm verify --margins` reads it; a test never does.
+    """
+
+    def __init__(self) -> None:
+        self.worst: float | None = None
+
+    def reset(self) -> None:
+        """A new test begins."""
+        self.worst = None
+
+    def note(self, share: float) -> None:
+        """One comparison's share; NaN counts as infinitely far."""
+        share = float("inf") if share != share else share
+        self.worst = share if self.worst is None else max(self.worst, share)
+
+
+closeness = Closeness()
+
+
+class CheckFailure(AssertionError):
+    """A test's verdict other than `passed`.
+
+    `headline` may always be shown; `numbers` (what came back, what was expected, where) only where the inputs are
+    public.
+    """
+
+    def __init__(self, outcome: Outcome, headline: str, numbers: str = "", implies: str | None = None) -> None:
+        super().__init__(f"{headline}\n{numbers}" if numbers else headline)
+        self.outcome = outcome
+        self.headline = headline
+        self.numbers = numbers
+        self.implies = implies
+
+
+def values(tensor: Tensor) -> NDArray[np.float64]:
+    """A tensor's values as a float64 array, whatever its dtype."""
+    return tensor.detach().double().cpu().numpy()
+
+
+def shape(actual: Tensor, expected: Sequence[int], *, of: str, implies: str | None = None) -> None:
+    """The output has the expected shape."""
+    if tuple(actual.shape) != tuple(expected):
+        headline = text("checks", "shape", of=of, got=list(actual.shape), expected=list(expected))
+        raise CheckFailure(Outcome.WRONG_SHAPE, headline, implies=implies)
+
+
+def dtype(actual: Tensor, expected: Any, *, of: str, implies: str | None = None) -> None:
+    """The output has the expected dtype."""
+    if actual.dtype != expected:
+        headline = text("checks", "dtype", of=of, got=_short(actual.dtype), expected=_short(expected))
+        raise CheckFailure(Outcome.WRONG_DTYPE, headline, implies=implies)
+
+
+def finite(actual: Tensor, *, of: str, implies: str | None = None) -> None:
+    """No NaN and no infinity in the output."""
+    array = values(actual)
+    bad = ~np.isfinite(array)
+    if bad.any():
+        headline = text("checks", "finite", of=of, count=int(bad.sum()), total=array.size)
+        index = _first(bad)
+        numbers = text("checks", "finite_numbers", where=_place(index), got=f"{array[index]:g}")
+        raise CheckFailure(Outcome.NOT_FINITE, headline, numbers, implies)
+
+
+def close(
+    actual: Tensor,
+    expected: ArrayLike,
+    *,
+    rtol: float,
+    atol: float,
+    of: str,
+    what: str = "",
+    implies: str | None = None,
+    outcome: Outcome = Outcome.WRONG_VALUE,
+) -> None:
+    """Same shape, finite, and |actual - expected| ≤ atol + rtol·|expected| everywhere."""
+    wanted = np.asarray(expected, dtype=np.float64)
+    shape(actual, wanted.shape, of=of)
+    got = values(actual)
+    if np.isfinite(wanted).all():
+        finite(actual, of=of)
+    with np.errstate(invalid="ignore"):
+        bound = atol + rtol * np.abs(wanted)
+        excess = np.abs(got - wanted) - bound
+        shares = np.divide(np.abs(got - wanted), bound, out=np.zeros_like(bound), where=bound > 0)
+    if outcome in (Outcome.WRONG_VALUE, Outcome.WRONG_GRADIENT):
+        closeness.note(float(shares.max(initial=0.0)))
+    wrong = ~(excess <= 0)
+    if not wrong.any():
+        return
+    index = _worst(np.where(wrong, np.nan_to_num(excess, nan=np.inf), -np.inf))
+    reason = what or text("checks", "differs", of=of)
+    headline = text("checks", "close", reason=reason, count=int(wrong.sum()), total=wanted.size)
+    numbers = text(
+        "checks",
+        "close_numbers",
+        where=_place(index),
+        got=_number(got[index]),
+        expected=_number(wanted[index]),
+        got_row=_row(got, index),
+        expected_row=_row(wanted, index),
+    )
+    raise CheckFailure(outcome, headline, numbers, implies)
+
+
+def within_ulps(actual: Tensor, expected: ArrayLike, *, bits: int, ulps: float, of: str) -> None:
+    """|actual - expected| ≤ ulps units in the last place, for a format with `bits` stored mantissa bits."""
+    wanted = np.asarray(expected, dtype=np.float64)
+    shape(actual, wanted.shape, of=of)
+    finite(actual, of=of)
+    unit = 2.0 ** (np.floor(np.log2(np.maximum(np.abs(wanted), np.finfo(np.float32).tiny))) - bits)
+    error = np.abs(values(actual) - wanted) / unit
+    closeness.note(float(error.max(initial=0.0)) / ulps)
+    if (error > ulps).any():
+        index = _worst(error)
+        headline = text("checks", "ulps", of=of, worst=f"{error[index]:.2f}", allowed=f"{ulps:g}")
+        numbers = text(
+            "checks", "ulps_numbers", where=_place(index), got=_number(values(actual)[index]), expected=_number(wanted[index])
+        )
+        raise CheckFailure(Outcome.WRONG_VALUE, headline, numbers)
+
+
+def gradient(
+    gradients: dict[str, Tensor], name: str, expected: ArrayLike, *, rtol: float, atol: float, of: str
+) -> None:
+    """A gradient reaches `name` and equals the closed form."""
+    if name not in gradients:
+        raise CheckFailure(Outcome.WRONG_GRADIENT, text("checks", "unreached", of=of, name=name))
+    what = text("checks", "gradient", of=of, name=name)
+    if not np.isfinite(values(gradients[name])).all():
+        raise CheckFailure(Outcome.NOT_FINITE, text("checks", "gradient_not_finite", of=of, name=name))
+    close(
+        gradients[name], expected, rtol=rtol, atol=atol, of=what, what=what, outcome=Outcome.WRONG_GRADIENT
+    )
+
+
+def unchanged(after: Tensor, before: Tensor, *, of: str, name: str, implies: str | None = None) -> None:
+    """The caller's argument is what it was before the call."""
+    was, now = values(before), values(after)
+    changed = ~((was == now) | (np.isnan(was) & np.isnan(now)))
+    if changed.any():
+        index = _first(changed)
+        headline = text("checks", "unchanged", of=of, name=name, count=int(changed.sum()))
+        numbers = text(
+            "checks", "unchanged_numbers", where=_place(index), before=_number(was[index]), after=_number(now[index])
+        )
+        raise CheckFailure(Outcome.INPUT_MUTATED, headline, numbers, implies)
+
+
+def require(
+    condition: bool, headline: str, *, outcome: Outcome, numbers: str = "", implies: str | None = None
+) -> None:
+    """Anything else that a test states in words of its own (from the catalogue)."""
+    if not condition:
+        raise CheckFailure(outcome, headline, numbers, implies)
+
+
+def _short(value: object) -> str:
+    return str(value).removeprefix("torch.")
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def _first(mask: NDArray[np.bool_]) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.argwhere(mask)[0]) if mask.ndim else ()
+
+
+def _worst(excess: NDArray[np.float64]) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(excess)), excess.shape)) if excess.ndim else ()
+
+
+def _place(index: tuple[int, ...]) -> str:
+    return f"[{', '.join(map(str, index))}]" if index else "its value"
+
+
+def _row(array: NDArray[np.float64], index: tuple[int, ...]) -> str:
+    """The numbers around `index` along the last axis."""
+    if not index:
+        return _number(float(array))
+    row = array[index[:-1]]
+    start = max(0, min(index[-1] - SHOWN // 2, len(row) - SHOWN))
+    shown = " ".join(_number(value) for value in row[start : start + SHOWN])
+    return f"[{'… ' if start else ''}{shown}{' …' if start + SHOWN < len(row) else ''}]"

@@ -1,0 +1,34 @@
+"""The exercises as data: files, points and sections. A new exercise starts with one entry here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One graded exercise; `file` is its name inside `exercises/`, `points` what its tests add up to."""
+
+    id: str
+    file: str
+    points: float
+    section: str
+
+
+EXERCISES: dict[str, Exercise] = {
+    exercise.id: exercise
+    for exercise in (
+        Exercise("rmsnorm", "modules.py", 14.0, "M6 §5, W6"),
+        Exercise("swiglu", "modules.py", 12.0, "M6 §8, W6"),
+    )
+}
+
+GIVEN_FILES = ("config.py",)
+"""Files that the course supplies; a submission's own version of them is never used."""
+
+
+def exercise_files(ids: Iterable[str] | None = None) -> tuple[str, ...]:
+    """File names of the exercises (of those named, or of all), each once, in course order."""
+    wanted = EXERCISES if ids is None else {exercise_id: EXERCISES[exercise_id] for exercise_id in ids}
+    return tuple(dict.fromkeys(exercise.file for exercise in wanted.values()))

@@ -1,0 +1,153 @@
+"""One call beside the student's code: find the adapter, run it, turn whatever happens into a reply or a fault.
+
+This is the single place where an exception of student code becomes data. It runs in the student's own process
+locally and inside the worker in grading, so both report alike.
+"""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from nanolm.adapters import ENTRIES
+from nanolm.adapters.student import Student
+from nanolm.course import EXERCISES
+from nanolm.from_scratch import check_source
+from nanolm.protocol import Call, Outcome, Place, Reply, StudentFault
+from nanolm.sources import MissingFile, Source, display_name
+
+MESSAGE_LIMIT = 2000
+
+
+class TimeLimitReached(BaseException):
+    """Raised into student code by the watchdog of a local run; no `except Exception` of theirs stops it."""
+
+
+class Executor:
+    """Runs calls against one source; the from-scratch rule is checked once a file and exercise."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._ruled: dict[str, StudentFault | None] = {}
+
+    def execute(self, call: Call) -> Reply:
+        """Carry out one call. Arguments are copied first (strides kept), so the caller's tensors never change."""
+        entry = ENTRIES[call.entry]
+        file = EXERCISES[entry.exercise].file
+        if (fault := self.from_scratch_fault(entry.exercise)) is not None:
+            raise fault
+        tensors = {name: copy_with_strides(tensor) for name, tensor in call.tensors.items()}
+        leaves: dict[str, Tensor] = {}
+        if call.upstream:
+            leaves = {name: value.requires_grad_() for name, value in tensors.items() if value.is_floating_point()}
+            # A view, not the leaf itself: changing it in place is then an input mutation, not an autograd error.
+            tensors = {name: value.view_as(value) if name in leaves else value for name, value in tensors.items()}
+        try:
+            student = Student(display_name(file), self.source.names(file), tensors, call.scalars)
+            entry.adapter(student)
+            reply = student.reply
+            if call.upstream:
+                reply.gradients = _gradients(reply.tensors, leaves, call)
+        except (StudentFault, TimeLimitReached):
+            raise
+        except BaseException as error:
+            raise self._fault(error, entry.exercise, file) from error
+        if call.return_arguments:
+            reply.arguments = {name: tensor.detach() for name, tensor in tensors.items()}
+        reply.tensors = {name: tensor.detach() for name, tensor in reply.tensors.items()}
+        return reply
+
+    def from_scratch_fault(self, exercise: str) -> StudentFault | None:
+        """The `forbidden` fault of an exercise whose file uses an operator that is its answer."""
+        if exercise not in self._ruled:
+            self._ruled[exercise] = self._check_rule(exercise)
+        return self._ruled[exercise]
+
+    def _check_rule(self, exercise: str) -> StudentFault | None:
+        file = EXERCISES[exercise].file
+        text = self.source.text(file)
+        findings = check_source(text, exercise) if text else []
+        if not findings:
+            return None
+        first = findings[0]
+        why = "it is the answer to this exercise" if first.rule == "answer" else "it leads round the from-scratch rule"
+        more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
+        return StudentFault(
+            Outcome.FORBIDDEN,
+            f"{display_name(file)} line {first.line} uses {first.name}{more}: {why}. "
+            "Write it from elementary operations; keep comparisons with it in another file.",
+            place=Place(display_name(file), first.line),
+        )
+
+    def _fault(self, error: BaseException, exercise: str, file: str) -> StudentFault:
+        """What the student's exception says, as data."""
+        try:
+            message = str(error)[:MESSAGE_LIMIT]
+        except BaseException:
+            message = "(its message could not be read)"
+        kind = type(error).__name__
+        bases = tuple(cls.__name__ for cls in type(error).__mro__)
+        place = self._place(error, file)
+        if isinstance(error, MissingFile):
+            return StudentFault(Outcome.NOT_ATTEMPTED, f"{display_name(file)} is not there")
+        if isinstance(error, NotImplementedError) and message.startswith(f"{exercise}: "):
+            return StudentFault(Outcome.NOT_ATTEMPTED, message, place=place)
+        if isinstance(error, MemoryError) or "can't allocate memory" in message:
+            return StudentFault(Outcome.OUT_OF_MEMORY, "more memory was asked for than a test may use", place=place)
+        return StudentFault(Outcome.EXCEPTION, message, kind=kind, bases=bases, place=place)
+
+    def _place(self, error: BaseException, file: str) -> Place | None:
+        """The innermost line of the student's own file that the exception passed through."""
+        text = self.source.text(file) or ""
+        lines = text.splitlines()
+        if isinstance(error, SyntaxError):
+            # The line as the parser saw it, with its caret; it may be of another submitted file.
+            if error.lineno is None:
+                return None
+            return Place(_shown(error.filename, file), error.lineno, (error.text or "").rstrip("\n"), error.offset)
+        for frame in reversed(traceback.extract_tb(error.__traceback__)):
+            if _is_students(frame.filename, file):
+                line = frame.lineno or 0
+                return Place(display_name(file), line, lines[line - 1].strip() if 0 < line <= len(lines) else "")
+        return None
+
+
+def _is_students(filename: str, file: str) -> bool:
+    """Whether a code object's file name is the exercise's file, loaded from text or from disk."""
+    parts = filename.replace("\\", "/").split("/")
+    return parts[-1] == file and len(parts) > 1 and parts[-2] in ("exercises", "solutions")
+
+
+def _shown(filename: str | None, file: str) -> str:
+    return display_name((filename or file).replace("\\", "/").rpartition("/")[2])
+
+
+def copy_with_strides(tensor: Tensor) -> Tensor:
+    """A copy with the same strides: a non-contiguous argument stays non-contiguous."""
+    if tensor.is_contiguous():
+        return tensor.detach().clone()
+    copy = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device)
+    return copy.copy_(tensor.detach())
+
+
+def _gradients(outputs: dict[str, Tensor], leaves: dict[str, Tensor], call: Call) -> dict[str, Tensor]:
+    """Gradients of `sum(upstream · output)` with respect to each leaf that it depends on."""
+    reached: list[Any] = [(outputs[name], upstream) for name, upstream in call.upstream.items() if name in outputs]
+    pairs = [(output, upstream) for output, upstream in reached if output.requires_grad]
+    for output, upstream in pairs:
+        if output.shape != upstream.shape:
+            raise StudentFault(
+                Outcome.WRONG_SHAPE, f"the output has shape {list(output.shape)}, not {list(upstream.shape)}"
+            )
+    if not pairs:
+        return {}
+    gradients = torch.autograd.grad(
+        [output for output, _ in pairs],
+        list(leaves.values()),
+        [upstream.to(output.dtype) for output, upstream in pairs],
+        allow_unused=True,
+    )
+    return {name: gradient for name, gradient in zip(leaves, gradients, strict=True) if gradient is not None}

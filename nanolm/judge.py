@@ -1,0 +1,141 @@
+"""From how a test ended to its verdict, and from the verdict to the words that a student reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from nanolm.checks import CheckFailure, closeness
+from nanolm.course import EXERCISES
+from nanolm.implementation import TestCut
+from nanolm.protocol import Outcome, StudentFault
+from nanolm.texts import mistake, question_of, text
+from nanolm.untrusted import printable
+from nanolm.verdict import NamedMistake, Verdict
+
+if TYPE_CHECKING:
+    from nanolm.plugin import Run
+
+NOT_DIAGNOSED = frozenset(
+    {
+        Outcome.PASSED,
+        Outcome.NOT_ATTEMPTED,
+        Outcome.FORBIDDEN,
+        Outcome.TIMEOUT,
+        Outcome.OUT_OF_MEMORY,
+        Outcome.CRASHED,
+        Outcome.NOT_RUN_HERE,
+        Outcome.INFRASTRUCTURE,
+    }
+)
+
+
+def judge(test: str, mark: dict[str, Any], call: pytest.CallInfo[None], run: Run, *, drawn: bool) -> Verdict:
+    """The verdict of one graded test. `drawn`: its inputs come from a seed, so a graded run keeps its numbers back."""
+    error = call.excinfo.value if call.excinfo else None
+    exercise, points = mark["exercise"], mark["points"]
+    if call.when != "call" and not isinstance(error, pytest.skip.Exception):
+        outcome, words, implied = Outcome.INFRASTRUCTURE, f"the test could not be set up: {error!r}", None
+    else:
+        outcome, words, implied = _read(error, hide_numbers=run.graded and drawn)
+    mistakes: list[NamedMistake] = []
+    if outcome not in NOT_DIAGNOSED:
+        from nanolm.diagnosis import by_property
+
+        mistakes = list(run.diagnoser.named(exercise))
+        if implied and implied not in {named.id for named in mistakes}:
+            mistakes.append(by_property(implied))
+    notes = tuple(printable(note) for note in run.implementation.notes)
+    draft = Verdict(
+        test=test,
+        exercise=exercise,
+        outcome=outcome,
+        score=points if outcome is Outcome.PASSED else 0.0,
+        max_score=points,
+        mistakes=tuple(mistakes),
+        notes=notes,
+        seconds=call.duration,
+        closeness=closeness.worst,
+        catches=mark["catches"],
+    )
+    return Verdict(**{**vars(draft), "message": "\n".join(_message(draft, words)) if error else ""})
+
+
+def _read(error: BaseException | None, *, hide_numbers: bool) -> tuple[Outcome, str, str | None]:
+    """Outcome, words and implied mistake of what a test raised."""
+    if error is None:
+        return Outcome.PASSED, "", None
+    if isinstance(error, pytest.skip.Exception):
+        return Outcome.NOT_RUN_HERE, str(error), None
+    for cause in _tree(error):
+        if isinstance(cause, CheckFailure):
+            shown = text("checks", "numbers_hidden") if hide_numbers and cause.numbers else cause.numbers
+            return cause.outcome, "\n".join(filter(None, [cause.headline, shown])), cause.implies
+        if isinstance(cause, TestCut):
+            return cause.fault.outcome, fault_words(cause.fault), None
+        if isinstance(cause, StudentFault):
+            return cause.outcome, fault_words(cause), None
+        if type(cause).__name__ == "TimeLimitReached":
+            return Outcome.TIMEOUT, str(cause), None
+    if type(error).__module__.startswith("hypothesis"):
+        return Outcome.WRONG_VALUE, text("checks", "not_repeatable"), None
+    return Outcome.INFRASTRUCTURE, f"the test itself failed: {printable(repr(error), 500)}", None
+
+
+def _tree(error: BaseException, depth: int = 0) -> Iterator[BaseException]:
+    """The exception, those it groups and those it came from."""
+    if depth > 8:
+        return
+    yield error
+    if isinstance(error, BaseExceptionGroup):
+        for member in error.exceptions:
+            yield from _tree(member, depth + 1)
+    if error.__cause__ is not None:
+        yield from _tree(error.__cause__, depth + 1)
+
+
+def fault_words(fault: StudentFault) -> str:
+    """What student code did instead of replying; all of it is escaped, since it is the student's text."""
+    message = printable(fault.message, 600, newlines=True)
+    if fault.outcome is not Outcome.EXCEPTION:
+        return message
+    lines = []
+    place = fault.place
+    if place is not None:
+        where = f"{printable(place.file, 100)} line {place.line}"
+        lines.append(f"{where} raised {printable(fault.kind, 80)}: {message}")
+        if place.text:
+            lines.append(f"    {printable(place.text, 200)}")
+            if place.column is not None and 0 < place.column <= 200:
+                lines.append(f"    {' ' * (place.column - 1)}^")
+    else:
+        lines.append(f"raised {printable(fault.kind, 80)}: {message}")
+    if "ModuleNotFoundError" in fault.bases:
+        lines.append(text("checks", "missing_module"))
+    return "\n".join(lines)
+
+
+def _message(verdict: Verdict, words: str) -> Iterator[str]:
+    """What was called and what came back; the mistake's name where there is evidence; a question; where to read."""
+    yield words
+    cause = cause_of(verdict)
+    if cause is not None:
+        entry = mistake(cause.id)
+        yield text("messages", "named", id=cause.id, title=entry["title"], evidence=cause.message)
+        yield text("messages", "question", question=entry["question"])
+        yield text("messages", "section", section=entry["section"])
+    elif verdict.outcome not in NOT_DIAGNOSED:
+        question = question_of(verdict.test.rpartition("::")[2])
+        if question:
+            yield text("messages", "question", question=question)
+        yield text("messages", "section", section=EXERCISES[verdict.exercise].section)
+
+
+def cause_of(verdict: Verdict) -> NamedMistake | None:
+    """The named mistake that this test's failure most likely comes from."""
+    for named in verdict.mistakes:
+        if named.id in verdict.catches:
+            return named
+    return verdict.mistakes[0] if verdict.mistakes else None

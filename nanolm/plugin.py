@@ -1,0 +1,255 @@
+"""The pytest plugin of the graded tests: which implementation runs, verdicts instead of tracebacks, the scoreboard.
+
+A graded test carries `@pytest.mark.graded("<exercise>", points=…, catches=(…))`. Everything else in a run is left to
+pytest. Imports torch only when a test needs it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from nanolm.environment import environment_problem
+from nanolm.fixtures import rms_norm, swiglu
+from nanolm.implementation import Choice, Implementation, UnknownImplementation, choose
+from nanolm.protocol import Outcome
+from nanolm.timelimit import LIMIT_SECONDS, time_limit
+from nanolm.verdict import Verdict
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from nanolm.diagnosis import Diagnoser
+
+__all__ = ["rms_norm", "swiglu"]  # pytest finds fixtures by name in the plugin module
+
+PROPERTY = "nanolm"
+"""Key of a verdict among a report's user properties."""
+
+LOCAL_KEY = b"nanolm"
+"""Locally the inputs are the same on every machine; a grading run sets a key of its own."""
+
+
+class Run:
+    """What one pytest run of the graded tests shares. The grader replaces parts of it for its submissions."""
+
+    def __init__(self, choice: Choice | None, device: str = "cpu") -> None:
+        self.choice = choice
+        self.device = device
+        self.implementation = Implementation()
+        self.key = LOCAL_KEY
+        self.graded = False
+        self.limit_seconds = LIMIT_SECONDS
+        self._diagnoser: Diagnoser | None = None
+
+    def connect(self) -> Implementation:
+        """The implementation, with the local package behind it unless the run has already put something there."""
+        if self.implementation.backend is None:
+            from nanolm.implementation import LocalBackend
+            from nanolm.sources import PackageSource
+
+            assert self.choice is not None
+            source = PackageSource(self.choice.package, self.choice.folder)
+            self.implementation.backend = LocalBackend(source, self.choice.package, self.device)
+        return self.implementation
+
+    @property
+    def diagnoser(self) -> Diagnoser:
+        """Compares the implementation with the named mistakes; made at the first failure."""
+        if self._diagnoser is None:
+            from nanolm.diagnosis import Diagnoser
+
+            self._diagnoser = Diagnoser(self.connect())
+        return self._diagnoser
+
+    def forget(self) -> None:
+        """Another submission comes: nothing that was learned about the last one holds."""
+        self._diagnoser = None
+        self.implementation.notes.clear()
+
+    def seed(self, test: str) -> int:
+        """The seed of a test's inputs: a keyed hash of its id."""
+        return int.from_bytes(hmac.new(self.key, test.encode(), hashlib.sha256).digest()[:4], "big")
+
+
+RUN = pytest.StashKey[Run]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker and resolve NANOLM_IMPL once; usage errors end the run with exit status 4."""
+    config.addinivalue_line(
+        "markers", "graded(exercise, points, catches): a graded test, what it is worth and which mistakes it must catch"
+    )
+    problem = environment_problem()
+    if problem:
+        raise pytest.UsageError(problem)
+    device = os.environ.get("NANOLM_DEVICE", "cpu")
+    if device not in ("cpu", "cuda"):
+        raise pytest.UsageError(f"NANOLM_DEVICE={device[:80]!r}: available are cpu and cuda")
+    try:
+        choice = choose(config.rootpath)
+    except UnknownImplementation as error:
+        raise pytest.UsageError(str(error)) from None
+    config.stash[RUN] = Run(choice, device)
+    config.pluginmanager.register(Scoreboard(config), "nanolm-scoreboard")
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Which implementation this run tests."""
+    run = config.stash[RUN]
+    name = run.choice.package if run.choice else "submissions"
+    return f"nanolm: testing {name}/ on {run.device} (NANOLM_IMPL chooses: exercises or solutions)"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Before test modules are imported: hypothesis repeats the same examples, without files of its own."""
+    from hypothesis import HealthCheck, Phase, settings
+
+    if session.config.getoption("--hypothesis-profile", default=None):
+        return
+    for name, phases in {
+        "nanolm-local": (Phase.explicit, Phase.generate, Phase.shrink),
+        "nanolm-graded": (Phase.explicit, Phase.generate),
+    }.items():
+        settings.register_profile(
+            name,
+            max_examples=10,
+            derandomize=True,
+            database=None,
+            deadline=None,
+            phases=phases,
+            report_multiple_bugs=False,
+            print_blob=False,
+            suppress_health_check=list(HealthCheck),
+        )
+    settings.load_profile("nanolm-graded" if session.config.stash[RUN].graded else "nanolm-local")
+
+
+@pytest.fixture(scope="session")
+def implementation(pytestconfig: pytest.Config) -> Implementation:
+    """The implementation under test; what is behind it is the run's business."""
+    return pytestconfig.stash[RUN].connect()
+
+
+@pytest.fixture
+def rng(request: pytest.FixtureRequest) -> np.random.Generator:
+    """Random numbers of this test: fixed locally, drawn from a secret in grading."""
+    import numpy as np
+
+    return np.random.default_rng(request.config.stash[RUN].seed(request.node.nodeid))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Time-limit a graded test and seed its laws."""
+    if graded(item) is None:
+        return (yield)
+    from nanolm.checks import closeness
+
+    run = item.config.stash[RUN]
+    closeness.reset()
+    function = function_of(item)
+    if run.graded and getattr(function, "is_hypothesis_test", False):
+        from hypothesis import seed
+
+        seed(run.seed(item.nodeid))(function)
+    if run.limit_seconds <= 0:
+        return (yield)
+    with time_limit(run.limit_seconds, item.nodeid):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn how a graded test ended into its verdict, and the verdict's message into what pytest shows."""
+    report = yield
+    mark = graded(item)
+    if mark is None or (call.when != "call" and not (call.when == "setup" and not report.passed)):
+        return report
+    from nanolm.judge import judge
+
+    run = item.config.stash[RUN]
+    drawn = "rng" in getattr(item, "fixturenames", ()) or getattr(function_of(item), "is_hypothesis_test", False)
+    verdict = judge(item.nodeid, mark, call, run, drawn=drawn)
+    report.user_properties.append((PROPERTY, verdict.to_data()))
+    if verdict.outcome is Outcome.NOT_RUN_HERE:
+        report.outcome = "skipped"
+    elif verdict.outcome is not Outcome.PASSED:
+        report.outcome = "failed"
+        if not (verdict.outcome is Outcome.INFRASTRUCTURE and call.excinfo):
+            report.longrepr = verdict.message
+    return report
+
+
+def function_of(item: pytest.Item) -> Any:
+    """The test function behind an item."""
+    return getattr(item, "function", None)
+
+
+def graded(item: pytest.Item) -> dict[str, Any] | None:
+    """The graded marker's content: exercise, points, catches; None for a test that is not graded."""
+    marker = item.get_closest_marker("graded")
+    if marker is None:
+        return None
+    (exercise,) = marker.args
+    catches = tuple(f"{exercise}-{name}" for name in marker.kwargs.get("catches", ()))
+    return {"exercise": exercise, "points": float(marker.kwargs["points"]), "catches": catches}
+
+
+def verdict_of(report: pytest.TestReport) -> Verdict | None:
+    """The verdict that a report carries, also one that came from another process."""
+    for key, value in report.user_properties:
+        if key == PROPERTY and isinstance(value, dict):
+            return Verdict.from_data(value)
+    return None
+
+
+def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -> tuple[str, str, Any] | None:
+    """A test of an unattempted exercise is counted, not shown: its exercise is one line of the scoreboard."""
+    verdict = verdict_of(report) if report.when in ("call", "setup") else None
+    if verdict is None:
+        return None
+    if verdict.outcome is Outcome.NOT_ATTEMPTED:
+        return "not attempted", "n", ("NOT ATTEMPTED", {"yellow": True})
+    return None
+
+
+class Scoreboard:
+    """Gathers the verdicts of a run, in whichever process its tests ran, and prints the summary."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.verdicts: dict[str, Verdict] = {}
+        self.deselected: dict[str, int] = {}
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        """Remember that -k or a path left tests of an exercise out: its line then says `partial`."""
+        for item in items:
+            mark = graded(item)
+            if mark:
+                self.deselected[mark["exercise"]] = self.deselected.get(mark["exercise"], 0) + 1
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take a report's verdict."""
+        verdict = verdict_of(report)
+        if verdict is not None:
+            self.verdicts[verdict.test] = verdict
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print one line an exercise."""
+        if not self.verdicts:
+            return
+        from nanolm.scoreboard import lines
+
+        name = self.config.stash[RUN].choice
+        terminalreporter.section(f"scoreboard: {name.package if name else 'submission'}", "-")
+        for text, style in lines(list(self.verdicts.values()), self.deselected):
+            terminalreporter.write_line(text, **style)

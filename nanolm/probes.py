@@ -1,0 +1,194 @@
+"""Probe inputs of the diagnosis: each shows few mistakes and hides the rest, so that two at once can be told apart.
+
+Tokens of ±1 have the same RMS along every axis and mean zero along the last: they hide wrong axes and centring and
+leave the gain, eps and the dtype to be seen. A new exercise adds its list to `PROBES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from nanolm.protocol import Call, Reply
+
+Array = NDArray[np.float64]
+
+SIGNS = np.array([1.0, -1.0, 1.0, -1.0])
+
+
+def output(reply: Reply) -> tuple[str, Array]:
+    """The output: its dtype and shape, and its values."""
+    y = reply.tensors["y"]
+    return f"{str(y.dtype).removeprefix('torch.')}{list(y.shape)}", y.double().numpy().reshape(-1)
+
+
+def gradients(reply: Reply) -> tuple[str, Array]:
+    """All gradients in one row; which arguments they reach is part of the kind."""
+    parts = [reply.gradients[name].double().numpy().reshape(-1) for name in sorted(reply.gradients)]
+    return f"gradients of {sorted(reply.gradients)}", np.concatenate(parts) if parts else np.zeros(0)
+
+
+def argument(reply: Reply) -> tuple[str, Array]:
+    """x as the call left it."""
+    return "argument", reply.arguments["x"].double().numpy().reshape(-1)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One call and what is read off its reply. Where `coarse`, only "right" and "not right" are told apart."""
+
+    name: str
+    call: Callable[[], Call]
+    read: Callable[[Reply], tuple[str, Array]] = output
+    rtol: float = 1e-4
+    atol: float = 1e-6
+    coarse: bool = False
+
+
+def _tensor(values: object, dtype: torch.dtype = torch.float32) -> Tensor:
+    return torch.tensor(np.asarray(values, dtype=np.float64)).to(dtype)
+
+
+def _random(seed: int, *shape: int) -> Array:
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def _signs(*leading: int) -> Array:
+    """Tokens of ±1, [*leading, 4]; neighbouring tokens have opposite signs."""
+    turns = np.where(np.indices((*leading, 1)).sum(axis=0) % 2, -1.0, 1.0) if leading else np.ones(1)
+    return turns * SIGNS
+
+
+def _norm(
+    x: Array,
+    *,
+    gamma: Array | None = None,
+    eps: float | None = 1e-6,
+    dtype: torch.dtype = torch.float32,
+    upstream: bool = False,
+    return_arguments: bool = False,
+) -> Callable[[], Call]:
+    def call() -> Call:
+        gain = np.ones(x.shape[-1]) if gamma is None else gamma
+        scalars = {"d_model": x.shape[-1]} | ({} if eps is None else {"eps": eps})
+        weights = {"y": _tensor(_random(9, *x.shape))} if upstream else {}
+        return Call(
+            "rms_norm", {"x": _tensor(x, dtype), "gamma": _tensor(gain, dtype)}, scalars, weights, return_arguments
+        )
+
+    return call
+
+
+def _fresh_norm(reply: Reply) -> tuple[str, Array]:
+    """How many parameters there are, and in which state the first of width 7 begins."""
+    values = [value.double().numpy() for value in reply.tensors.values()]
+    gains = [value for value in values if value.shape == (7,)]
+    if not gains:
+        return "fresh", np.array([len(values), -1.0])
+    gain = gains[0]
+    if np.isnan(gain).any():
+        state = 1.0
+    elif (gain == gain[0]).all():
+        state = {1.0: 0.0, 0.0: 2.0}.get(float(gain[0]), 3.0)
+    else:
+        state = 4.0
+    return "fresh", np.array([len(values), state])
+
+
+_TOKENS = _random(1, 2, 3, 5)
+_CENTRED = _TOKENS - _TOKENS.mean(axis=-1, keepdims=True)
+_GAIN_4 = np.array([0.5, 1.3, 1.9, 0.8])
+_GAIN_5 = np.array([0.5, 1.3, 1.9, 0.8, 1.1])
+
+RMSNORM = (
+    Probe("tokens", _norm(_TOKENS)),
+    Probe("centred tokens", _norm(_CENTRED)),
+    Probe("a constant token", _norm(np.full((1, 1, 5), 4.0))),
+    Probe("gain on signs", _norm(_signs(2, 3), gamma=_GAIN_4)),
+    Probe("gain on tokens", _norm(_CENTRED, gamma=_GAIN_5)),
+    Probe("eps on small signs", _norm(0.004 * _signs(2, 3), eps=0.01)),
+    Probe("default eps", _norm(0.001 * _signs(1, 1), eps=None)),
+    Probe("a zero token", _norm(np.zeros((1, 1, 4)), eps=0.01)),
+    Probe("float16 signs of 300", _norm(300 * _signs(1, 2), dtype=torch.float16), rtol=2e-3),
+    Probe("bfloat16 tokens", _norm(_random(3, 1, 24, 64), dtype=torch.bfloat16), rtol=6e-3, coarse=True),
+    Probe("one axis", _norm(_signs())),
+    Probe("two axes", _norm(_signs(3))),
+    Probe("four axes", _norm(_signs(2, 3, 2))),
+    Probe("gradients", _norm(_CENTRED, gamma=_GAIN_5, eps=1e-3, upstream=True), gradients),
+    Probe("argument", _norm(2 * _signs(1, 2), return_arguments=True), argument),
+    Probe("fresh", lambda: Call("rms_norm_fresh", {}, {"d_model": 7}), _fresh_norm),
+)
+
+
+def _ffn(
+    gate: Array, up: Array, *, upstream: bool = False, return_arguments: bool = False, dtype: torch.dtype = torch.float32
+) -> Callable[[], Call]:
+    """A SwiGLU with D = 2F whose branches hold just these numbers."""
+
+    def call() -> Call:
+        width = gate.shape[-1]
+        eye, zeros = np.eye(width), np.zeros((width, width))
+        x = np.concatenate([gate, up], axis=-1)
+        tensors = {
+            "x": x,
+            "w_gate": np.concatenate([eye, zeros], axis=1),
+            "w_up": np.concatenate([zeros, eye], axis=1),
+            "w_down": np.concatenate([eye, zeros], axis=0),
+        }
+        weights = {"y": _tensor(np.ones(x.shape))} if upstream else {}
+        return Call(
+            "swiglu",
+            {name: _tensor(value, dtype) for name, value in tensors.items()},
+            {"d_model": 2 * width, "d_ff": width},
+            weights,
+            return_arguments,
+        )
+
+    return call
+
+
+def _random_ffn(*, upstream: bool = False) -> Callable[[], Call]:
+    def call() -> Call:
+        shapes = {"x": (2, 3, 5), "w_gate": (7, 5), "w_up": (7, 5), "w_down": (5, 7)}
+        tensors = {name: _tensor(_random(20 + i, *shape)) for i, (name, shape) in enumerate(shapes.items())}
+        weights = {"y": _tensor(_random(29, 2, 3, 5))} if upstream else {}
+        return Call("swiglu", tensors, {"d_model": 5, "d_ff": 7}, weights)
+
+    return call
+
+
+def _fresh_ffn(reply: Reply) -> tuple[str, Array]:
+    """The shapes of the maps and the number of biases."""
+    shapes = {name.removeprefix("parameter:"): list(value.shape) for name, value in reply.tensors.items()}
+    biases = sum(name.endswith(".bias") for name in shapes)
+    maps = [size for name in sorted(shapes) if name.endswith(".weight") for size in shapes[name]]
+    return f"fresh: {biases > 0}", np.array(maps, dtype=np.float64)
+
+
+_Z = np.array([[[-4.0, -1.0, -0.25, 0.25, 1.0, 4.0]]])
+_OPEN = np.full((1, 1, 5), 20.0)
+_UPS = np.array([[[-8.0, -1.0, 0.5, 2.0, 9.0]]])
+_FAR = np.array([[[-1e4, -500.0, -100.0, 100.0, 500.0, 1e4]]])
+
+SWIGLU = (
+    Probe("random maps", _random_ffn(), rtol=1e-3, atol=1e-4),
+    Probe("gate curve", _ffn(_Z, np.ones_like(_Z))),
+    Probe("open gates", _ffn(_OPEN, _UPS)),
+    Probe("shut gates", _ffn(-3 * _OPEN, _UPS)),
+    Probe("far gates", _ffn(_FAR, np.ones_like(_FAR))),
+    Probe("gradients of far gates", _ffn(_FAR, np.ones_like(_FAR), upstream=True), gradients),
+    Probe("gradients", _random_ffn(upstream=True), gradients, rtol=1e-3, atol=1e-4),
+    Probe("one axis", _ffn(_OPEN[0, 0], _UPS[0, 0])),
+    Probe("two axes", _ffn(_OPEN[0], _UPS[0])),
+    Probe("four axes", _ffn(_OPEN[None], _UPS[None])),
+    Probe("bfloat16", _ffn(_OPEN, _UPS, dtype=torch.bfloat16), rtol=2e-2),
+    Probe("argument", _ffn(_OPEN, _UPS, return_arguments=True), argument),
+    Probe("fresh", lambda: Call("swiglu_fresh", {}, {"d_model": 6, "d_ff": 13}), _fresh_ffn),
+)
+
+PROBES: dict[str, tuple[Probe, ...]] = {"rmsnorm": RMSNORM, "swiglu": SWIGLU}

@@ -1,0 +1,70 @@
+"""The summary of a run: one line an exercise, with its root cause. A pure function of verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from nanolm.course import EXERCISES
+from nanolm.diagnosis import root_causes
+from nanolm.protocol import Outcome
+from nanolm.texts import mistake, text
+from nanolm.verdict import NamedMistake, Verdict
+
+Style = dict[str, bool]
+
+
+def exercise_status(verdicts: Sequence[Verdict]) -> str:
+    """`passed`, `failed` or `not_attempted`, as the contract has it."""
+    outcomes = {verdict.outcome for verdict in verdicts}
+    if outcomes <= {Outcome.PASSED, Outcome.NOT_RUN_HERE} and Outcome.PASSED in outcomes:
+        return "passed"
+    if outcomes <= {Outcome.NOT_ATTEMPTED, Outcome.NOT_RUN_HERE} and Outcome.NOT_ATTEMPTED in outcomes:
+        return "not_attempted"
+    return "failed"
+
+
+def by_exercise(verdicts: Sequence[Verdict]) -> dict[str, list[Verdict]]:
+    """Verdicts grouped by exercise, in course order."""
+    grouped = {name: [v for v in verdicts if v.exercise == name] for name in EXERCISES}
+    return {name: members for name, members in grouped.items() if members}
+
+
+def explained_by(cause: NamedMistake, failed: Sequence[Verdict]) -> int:
+    """How many failed tests a root cause explains: all where the numbers are equal throughout, else those it names."""
+    if cause.evidence == "output" and cause.share == 1.0:
+        return len(failed)
+    return sum(cause.id in verdict.catches for verdict in failed)
+
+
+def lines(verdicts: Sequence[Verdict], deselected: Mapping[str, int]) -> Iterator[tuple[str, Style]]:
+    """Lines of the scoreboard with pytest's markup for each."""
+    grouped = by_exercise(verdicts)
+    for name, members in grouped.items():
+        status = exercise_status(members)
+        score, full = sum(v.score for v in members), sum(v.max_score for v in members)
+        left_out = deselected.get(name, 0)
+        partial = text("scoreboard", "partial", run=len(members), all=len(members) + left_out) if left_out else ""
+        style = {"passed": {"green": True}, "failed": {"red": True}, "not_attempted": {"yellow": True}}[status]
+        yield f"{name:<14}{score:>6.1f} / {full:<5.1f} {text('scoreboard', status)}{partial}", style
+        if status == "failed":
+            yield from _causes(members)
+        for note in dict.fromkeys(note for verdict in members for note in verdict.notes):
+            yield text("scoreboard", "note", note=note), {}
+    total, full = sum(v.score for v in verdicts), sum(v.max_score for v in verdicts)
+    yield f"{'total':<14}{total:>6.1f} / {full:<5.1f}", {"bold": True}
+
+
+def _causes(members: Sequence[Verdict]) -> Iterator[tuple[str, Style]]:
+    failed = [v for v in members if v.outcome not in (Outcome.PASSED, Outcome.NOT_ATTEMPTED, Outcome.NOT_RUN_HERE)]
+    causes = root_causes(members)
+    explained: set[str] = set()
+    for cause in causes:
+        count = explained_by(cause, failed)
+        title = mistake(cause.id)["title"]
+        yield text("scoreboard", "cause", id=cause.id, title=title, count=count, failed=len(failed)), {"bold": True}
+        explained |= {v.test for v in failed if cause.share == 1.0 or cause.id in v.catches}
+    if causes and len(explained) < len(failed):
+        yield text("scoreboard", "more", count=len(failed) - len(explained)), {}
+    if not causes and failed:
+        outcomes = ", ".join(dict.fromkeys(v.outcome.value.replace("_", " ") for v in failed))
+        yield text("scoreboard", "unnamed", count=len(failed), outcomes=outcomes), {}

@@ -1,0 +1,96 @@
+"""The time limit of a local test: an endless loop ends as that test's `timeout`, and the run goes on.
+
+Signals do it where they exist (they also end a sleep); elsewhere an exception is raised into the thread. Both work
+without fork, resource or fcntl. Code that neither can reach (one very long C call) is ended with the process, with a
+message that names the test, after `HARD_FACTOR` times the limit.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+LIMIT_SECONDS = float(os.environ.get("NANOLM_TEST_SECONDS", "10"))
+REPEAT_SECONDS = 0.25
+HARD_FACTOR = 4
+
+
+@contextmanager
+def time_limit(seconds: float, test: str) -> Iterator[None]:
+    """Raise TimeLimitReached in this thread when the block runs longer, again and again until it leaves the block."""
+    if threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer"):
+        with _hard_limit(seconds * HARD_FACTOR, test), _by_signal(seconds):
+            yield
+    else:
+        with _hard_limit(seconds * HARD_FACTOR, test), _by_exception(seconds):
+            yield
+
+
+def _reached(seconds: float) -> BaseException:
+    from nanolm.execution import TimeLimitReached
+
+    return TimeLimitReached(f"stopped after {seconds:g} s: is there a loop that never ends?")
+
+
+@contextmanager
+def _by_signal(seconds: float) -> Iterator[None]:
+    def ring(signum: int, frame: FrameType | None) -> None:
+        raise _reached(seconds)
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds, REPEAT_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def _by_exception(seconds: float) -> Iterator[None]:
+    from nanolm.execution import TimeLimitReached
+
+    thread = threading.get_ident()
+    done = threading.Event()
+    lock = threading.Lock()
+
+    def ring() -> None:
+        wait = seconds
+        while not done.wait(wait):
+            with lock:
+                if not done.is_set():
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(TimeLimitReached))
+            wait = REPEAT_SECONDS
+
+    watchdog = threading.Thread(target=ring, daemon=True, name="nanolm-time-limit")
+    watchdog.start()
+    try:
+        yield
+    finally:
+        with lock:
+            done.set()
+        watchdog.join()
+
+
+@contextmanager
+def _hard_limit(seconds: float, test: str) -> Iterator[None]:
+    def end() -> None:
+        sys.__stderr__ and sys.__stderr__.write(
+            f"\n{test} still ran after {seconds:g} s and could not be stopped: the run ends here.\n"
+            "Run it alone with -x to find the call that does not return.\n"
+        )
+        os._exit(1)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

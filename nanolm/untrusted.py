@@ -1,0 +1,44 @@
+"""Makes text that a student controls safe to print.
+
+A file name, an exception message or a repr can hold terminal escapes, bidirectional overrides that reorder the line,
+line separators that forge a row of a table, or lone surrogates that no encoder accepts. All such text goes through
+`printable`.
+"""
+
+import unicodedata
+
+_UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+def printable(text: str, limit: int = 200, newlines: bool = False) -> str:
+    r"""Returns `text` with what is invisible or steers a terminal written as `\xNN`, `\uNNNN` or `\UNNNNNNNN`.
+
+    The result has at most `limit` characters, escapes included; a longer one ends in `…`, and no escape is cut in two.
+    Line feeds survive only with `newlines=True`, for text that is shown as a block. Backslashes are left alone, so that
+    a traceback stays readable: the result is safe, not reversible. Raises ValueError on a limit below 1.
+    """
+    if limit < 1:
+        raise ValueError(f"limit must be at least 1, got {limit}")
+    pieces: list[str] = []
+    length = 0
+    for char in text:
+        piece = char if newlines and char == "\n" else _visible(char)
+        pieces.append(piece)
+        length += len(piece)
+        if length > limit:
+            while length > limit - 1:
+                length -= len(pieces.pop())
+            pieces.append("…")
+            break
+    return "".join(pieces)
+
+
+def _visible(char: str) -> str:
+    code = ord(char)
+    # Noncharacters are legal in a Python string but not in XML, where reports put this text.
+    noncharacter = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
+    if not noncharacter and unicodedata.category(char) not in _UNSAFE_CATEGORIES:
+        return char
+    if code <= 0xFF:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

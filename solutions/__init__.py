@@ -1,0 +1,1 @@
+"""The reference: the one truth for the exercises' code."""

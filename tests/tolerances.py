@@ -1,0 +1,42 @@
+"""Every tolerance of the graded tests, with its reason. Oracles are float64, so all of the error is the student's dtype.
+
+`nanolm verify --margins` prints, for each test, how much of its tolerance the accepted variants use and how far beyond
+it the nearest mistake lands. A number here changes only together with that measurement.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+FLOAT32_EPS = 2.0**-23
+HALF_ULPS = 1.0
+"""In float16 and bfloat16, units in the last place. Rounding the exact result once costs 0.5; a widened computation
+stays at 0.50 (late widening in bfloat16: 0.53), one that never widens reaches 1.4 and more (see `precise_in_half`)."""
+
+
+class Tolerance(NamedTuple):
+    """Bounds of a comparison: |actual - expected| ≤ atol + rtol·|expected|."""
+
+    rtol: float
+    atol: float
+
+
+def float32(reduction: int, scale: float = 1.0) -> Tolerance:
+    """A float32 result that sums `reduction` terms and whose terms are of size `scale`.
+
+    Rounding of a sum grows like the root of its length at worst-case-like constants; 16 units leave room for another
+    order of operations (division or rsqrt, gain before or after), which differ by 3 units. Cancellation makes the
+    error relative to the terms, not to the result: hence the absolute part.
+    """
+    units = 16 * FLOAT32_EPS * reduction**0.5
+    return Tolerance(rtol=units, atol=units * scale)
+
+
+def loose_half(bits: int, scale: float = 1.0) -> Tolerance:
+    """Half precision where the contract asks for little: a few units of `bits` stored mantissa bits."""
+    units = 8 * 2.0**-bits
+    return Tolerance(rtol=units, atol=units * scale)
+
+
+BFLOAT16_BITS = 7
+FLOAT16_BITS = 10
