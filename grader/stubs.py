@@ -50,7 +50,9 @@ def split(text: str, name: str) -> Iterator[str | Region]:
         if BEGIN in line:
             match = TASK.match(line)
             if opened is not None or match is None:
-                raise StubError(f"{name} line {number}: expected `{BEGIN} <exercise>: <task>`, not inside another region")
+                raise StubError(
+                    f"{name} line {number}: expected `{BEGIN} <exercise>: <task>`, not inside another region"
+                )
             if match["exercise"] not in EXERCISES or '"' in match["task"] or "\\" in match["task"]:
                 raise StubError(f"{name} line {number}: unknown exercise, or a quote in the task")
             opened, body = Region(match["exercise"], match["task"].strip(), match["indent"], ()), []

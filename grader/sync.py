@@ -26,7 +26,9 @@ def problems(root: Path) -> list[str]:
         stub = make_stub(solution, name)
         if (want := surface(solution)) != (have := surface(stub)):
             found.append(f"{name}: public surface differs: {sorted(set(want) ^ set(have))}")
-        found += [f"exercises/{name}: a line of a solution stands in the stub: {line!r}" for line in leaks(solution, stub)]
+        found += [
+            f"exercises/{name}: a line of a solution stands in the stub: {line!r}" for line in leaks(solution, stub)
+        ]
         found += [f"exercises/{name}: {problem}" for problem in untasked(solution, stub)]
     return found
 

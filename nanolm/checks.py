@@ -142,23 +142,33 @@ def within_ulps(actual: Tensor, expected: ArrayLike, *, bits: int, ulps: float, 
         index = _worst(error)
         headline = text("checks", "ulps", of=of, worst=f"{error[index]:.2f}", allowed=f"{ulps:g}")
         numbers = text(
-            "checks", "ulps_numbers", where=_place(index), got=_number(values(actual)[index]), expected=_number(wanted[index])
+            "checks",
+            "ulps_numbers",
+            where=_place(index),
+            got=_number(values(actual)[index]),
+            expected=_number(wanted[index]),
         )
         raise CheckFailure(Outcome.WRONG_VALUE, headline, numbers)
 
 
 def gradient(
-    gradients: dict[str, Tensor], name: str, expected: ArrayLike, *, rtol: float, atol: float, of: str
+    gradients: dict[str, Tensor],
+    name: str,
+    expected: ArrayLike,
+    *,
+    rtol: float,
+    atol: float,
+    of: str,
+    implies_not_finite: str | None = None,
 ) -> None:
-    """A gradient reaches `name` and equals the closed form."""
+    """A gradient reaches `name`, is finite and equals the closed form."""
     if name not in gradients:
         raise CheckFailure(Outcome.WRONG_GRADIENT, text("checks", "unreached", of=of, name=name))
     what = text("checks", "gradient", of=of, name=name)
     if not np.isfinite(values(gradients[name])).all():
-        raise CheckFailure(Outcome.NOT_FINITE, text("checks", "gradient_not_finite", of=of, name=name))
-    close(
-        gradients[name], expected, rtol=rtol, atol=atol, of=what, what=what, outcome=Outcome.WRONG_GRADIENT
-    )
+        headline = text("checks", "gradient_not_finite", of=of, name=name)
+        raise CheckFailure(Outcome.NOT_FINITE, headline, implies=implies_not_finite)
+    close(gradients[name], expected, rtol=rtol, atol=atol, of=what, what=what, outcome=Outcome.WRONG_GRADIENT)
 
 
 def unchanged(after: Tensor, before: Tensor, *, of: str, name: str, implies: str | None = None) -> None:
@@ -174,9 +184,7 @@ def unchanged(after: Tensor, before: Tensor, *, of: str, name: str, implies: str
         raise CheckFailure(Outcome.INPUT_MUTATED, headline, numbers, implies)
 
 
-def require(
-    condition: bool, headline: str, *, outcome: Outcome, numbers: str = "", implies: str | None = None
-) -> None:
+def require(condition: bool, headline: str, *, outcome: Outcome, numbers: str = "", implies: str | None = None) -> None:
     """Anything else that a test states in words of its own (from the catalogue)."""
     if not condition:
         raise CheckFailure(outcome, headline, numbers, implies)

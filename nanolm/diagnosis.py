@@ -98,8 +98,8 @@ def fingerprints(exercise: str) -> dict[str, Observations]:
         for key, kind in kinds.items():
             owner, label, probe = key.split(SEPARATOR)
             if owner == exercise:
-                found.setdefault(label, {})[probe] = Observation(kind, file.get_tensor(key))
-    return {label: observations for label, observations in found.items()}
+                found.setdefault(label, {})[probe] = Observation(kind, file.get_tensor(key).astype(np.float64))
+    return dict(found.items())
 
 
 def mistake_of(exercise: str, label: str) -> str:

@@ -43,8 +43,8 @@ class Executor:
         leaves: dict[str, Tensor] = {}
         if call.upstream:
             leaves = {name: value.requires_grad_() for name, value in tensors.items() if value.is_floating_point()}
-            # A view, not the leaf itself: changing it in place is then an input mutation, not an autograd error.
-            tensors = {name: value.view_as(value) if name in leaves else value for name, value in tensors.items()}
+            # A copy inside the graph, not the leaf: a change in place is then an input mutation, not an autograd error.
+            tensors = {name: value.clone() if name in leaves else value for name, value in tensors.items()}
         try:
             student = Student(display_name(file), self.source.names(file), tensors, call.scalars)
             entry.adapter(student)

@@ -39,9 +39,7 @@ class ModuleCalls:
     ) -> dict[str, Tensor]:
         return self._implementation.call(self._entry, tensors, scalars, upstream={"y": upstream}).gradients
 
-    def _arguments(
-        self, tensors: Mapping[str, Tensor | None], scalars: Mapping[str, Scalar]
-    ) -> dict[str, Tensor]:
+    def _arguments(self, tensors: Mapping[str, Tensor | None], scalars: Mapping[str, Scalar]) -> dict[str, Tensor]:
         return self._implementation.call(self._entry, tensors, scalars, return_arguments=True).arguments
 
     def _fresh(self, scalars: Mapping[str, Scalar]) -> FreshModule:
@@ -79,9 +77,7 @@ class SwiGLUCalls(ModuleCalls):
         """The output y: [..., D]."""
         return self._value(*self._pack(x, w_gate, w_up, w_down))
 
-    def gradients(
-        self, x: Tensor, w_gate: Tensor, w_up: Tensor, w_down: Tensor, upstream: Tensor
-    ) -> dict[str, Tensor]:
+    def gradients(self, x: Tensor, w_gate: Tensor, w_up: Tensor, w_down: Tensor, upstream: Tensor) -> dict[str, Tensor]:
         """Gradients of sum(upstream · y) with respect to x and the three maps."""
         return self._gradients(*self._pack(x, w_gate, w_up, w_down), upstream)
 

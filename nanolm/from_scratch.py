@@ -59,7 +59,9 @@ class _Reader:
         self.operators = FORBIDDEN_OPERATORS.get(exercise, ())
         self.aliases: dict[str, str] = {}
         self.own = {
-            node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef)
+            node.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef)
         }
         self._collect_aliases()
 

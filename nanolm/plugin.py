@@ -47,6 +47,11 @@ class Run:
         self.limit_seconds = LIMIT_SECONDS
         self._diagnoser: Diagnoser | None = None
 
+    @property
+    def name(self) -> str:
+        """What is tested, for headings."""
+        return self.choice.package if self.choice else "submissions"
+
     def connect(self) -> Implementation:
         """The implementation, with the local package behind it unless the run has already put something there."""
         if self.implementation.backend is None:
@@ -88,6 +93,8 @@ def pytest_configure(config: pytest.Config) -> None:
     problem = environment_problem()
     if problem:
         raise pytest.UsageError(problem)
+    if RUN in config.stash:  # the grader brings its own run, and its own report
+        return
     device = os.environ.get("NANOLM_DEVICE", "cpu")
     if device not in ("cpu", "cuda"):
         raise pytest.UsageError(f"NANOLM_DEVICE={device[:80]!r}: available are cpu and cuda")
@@ -102,8 +109,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_report_header(config: pytest.Config) -> str:
     """Which implementation this run tests."""
     run = config.stash[RUN]
-    name = run.choice.package if run.choice else "submissions"
-    return f"nanolm: testing {name}/ on {run.device} (NANOLM_IMPL chooses: exercises or solutions)"
+    return f"nanolm: testing {run.name}/ on {run.device} (NANOLM_IMPL chooses: exercises or solutions)"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -249,7 +255,6 @@ class Scoreboard:
             return
         from nanolm.scoreboard import lines
 
-        name = self.config.stash[RUN].choice
-        terminalreporter.section(f"scoreboard: {name.package if name else 'submission'}", "-")
+        terminalreporter.section(f"scoreboard: {self.config.stash[RUN].name}", "-")
         for text, style in lines(list(self.verdicts.values()), self.deselected):
             terminalreporter.write_line(text, **style)

@@ -65,7 +65,9 @@ def _by_exception(seconds: float) -> Iterator[None]:
         while not done.wait(wait):
             with lock:
                 if not done.is_set():
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(TimeLimitReached))
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                        ctypes.c_ulong(thread), ctypes.py_object(TimeLimitReached)
+                    )
             wait = REPEAT_SECONDS
 
     watchdog = threading.Thread(target=ring, daemon=True, name="nanolm-time-limit")

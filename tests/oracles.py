@@ -41,7 +41,7 @@ def gated_ffn(x: Array, w_gate_FD: Array, w_up_FD: Array, w_down_DF: Array) -> A
 def gated_ffn_gradients(
     x: Array, w_gate_FD: Array, w_up_FD: Array, w_down_DF: Array, upstream: Array
 ) -> dict[str, Array]:
-    """Closed-form gradients of sum(upstream · y) with respect to x and the three matrices; x: [T, D]."""
+    """Closed-form gradients of sum(upstream · y) with respect to x: [..., D] and the three matrices."""
     gate, up = x @ w_gate_FD.T, x @ w_up_FD.T
     sigma = logistic(gate)
     hidden = upstream @ w_down_DF
@@ -49,7 +49,12 @@ def gated_ffn_gradients(
     d_up = hidden * gate * sigma
     return {
         "x": d_gate @ w_gate_FD + d_up @ w_up_FD,
-        "w_gate": d_gate.T @ x,
-        "w_up": d_up.T @ x,
-        "w_down": upstream.T @ (gate * sigma * up),
+        "w_gate": _over_tokens(d_gate, x),
+        "w_up": _over_tokens(d_up, x),
+        "w_down": _over_tokens(upstream, gate * sigma * up),
     }
+
+
+def _over_tokens(left: Array, right: Array) -> Array:
+    """Σ over all tokens of left ⊗ right: [..., P], [..., Q] → [P, Q]."""
+    return left.reshape(-1, left.shape[-1]).T @ right.reshape(-1, right.shape[-1])

@@ -21,8 +21,17 @@ from tests.inputs import B, D, F, S
 
 EPS = 1e-6
 
+# Mistakes that many tests catch, by what they get wrong.
+SCALE = ("sum-not-mean", "missing-sqrt", "divides-by-rsqrt", "inverted-scale", "gamma-plus-one", "unbiased-variance")
+AXES = ("wrong-axis", "all-axes")
+GAIN = ("forgotten-gamma", "gamma-twice", "gamma-before-norm")
+EPSILON = ("eps-outside-sqrt", "missing-eps", "hardcoded-eps", "clamped-denominator")
+CURVE = ("sigmoid-gate", "gelu-gate", "relu-gate")
+BRANCHES = ("swapped-gate-up", "sum-not-product", "missing-gate")
+VALUE = (*CURVE, *BRANCHES, "silu-after-product", "silu-both", "missing-down")
 
-@pytest.mark.graded("rmsnorm", points=0.5)
+
+@pytest.mark.graded("rmsnorm", points=0.5, catches=("centering", *SCALE))
 def test_rmsnorm_worked_example(rms_norm: RMSNormCalls) -> None:
     """M6 §5: (2, -1, 3, 0) has RMS √3.5."""
     y = rms_norm(inputs.tensor([[[2.0, -1.0, 3.0, 0.0]]]), inputs.ones(4), EPS)
@@ -30,7 +39,7 @@ def test_rmsnorm_worked_example(rms_norm: RMSNormCalls) -> None:
     checks.close(y, expected, **tolerances.float32(4)._asdict(), of="RMSNorm(4)([2, -1, 3, 0])")
 
 
-@pytest.mark.graded("rmsnorm", points=1.0)
+@pytest.mark.graded("rmsnorm", points=1.0, catches=(*SCALE, *AXES))
 def test_rmsnorm_produces_unit_rms(rms_norm: RMSNormCalls, rng: np.random.Generator) -> None:
     """With a gain of ones every token leaves with RMS 1, whatever its size was."""
     y = rms_norm(inputs.centred_rows(rng, B, S, D), inputs.ones(D), EPS)
@@ -41,7 +50,7 @@ def test_rmsnorm_produces_unit_rms(rms_norm: RMSNormCalls, rng: np.random.Genera
     checks.close(rms, np.ones((B, S)), rtol=1e-4, atol=0.0, of="the RMS of each token of RMSNorm(5)(x)")
 
 
-@pytest.mark.graded("rmsnorm", points=1.0)
+@pytest.mark.graded("rmsnorm", points=1.0, catches=("centering", *SCALE))
 def test_rmsnorm_does_not_center(rms_norm: RMSNormCalls) -> None:
     """A constant token of 4s keeps its sign and becomes ones; subtracting the mean leaves zeros."""
     of = "RMSNorm(5)(a token of 4s)"
@@ -52,7 +61,7 @@ def test_rmsnorm_does_not_center(rms_norm: RMSNormCalls) -> None:
     checks.close(y, np.ones((1, 1, D)), rtol=1e-4, atol=0.0, of=of)
 
 
-@pytest.mark.graded("rmsnorm", points=1.5)
+@pytest.mark.graded("rmsnorm", points=1.5, catches=(*GAIN, *SCALE, *AXES))
 def test_rmsnorm_scales_with_gamma(rms_norm: RMSNormCalls, rng: np.random.Generator) -> None:
     """Each feature of the output is gamma times what it is at a gain of ones."""
     x, gamma = inputs.centred_rows(rng, B, S, D), inputs.gains(rng, D)
@@ -61,11 +70,13 @@ def test_rmsnorm_scales_with_gamma(rms_norm: RMSNormCalls, rng: np.random.Genera
     checks.shape(y, (B, S, D), of="RMSNorm(5)(x)")
     expected = oracles.rms_norm_rows(inputs.exact(x), inputs.exact(gamma), EPS)
     same = torch.equal(plain, y)
-    checks.require(not same, text("checks", "gain_ignored"), outcome=Outcome.WRONG_VALUE, implies="rmsnorm-forgotten-gamma")
+    checks.require(
+        not same, text("checks", "gain_ignored"), outcome=Outcome.WRONG_VALUE, implies="rmsnorm-forgotten-gamma"
+    )
     checks.close(y, expected, **tolerances.float32(D)._asdict(), of="RMSNorm(5)(x) with a gain that is not ones")
 
 
-@pytest.mark.graded("rmsnorm", points=1.0)
+@pytest.mark.graded("rmsnorm", points=1.0, catches=(*AXES, *SCALE))
 def test_rmsnorm_treats_each_token_alone(rms_norm: RMSNormCalls, rng: np.random.Generator) -> None:
     """Changing one token changes that token's output and no other's."""
     x = inputs.centred_rows(rng, B, S, D)
@@ -76,14 +87,17 @@ def test_rmsnorm_treats_each_token_alone(rms_norm: RMSNormCalls, rng: np.random.
     moved = torch.zeros(B, S, dtype=torch.bool)
     moved[0, 1] = True
     checks.close(
-        y_other[~moved], checks.values(y[~moved]), **tolerances.float32(D)._asdict(),
-        of="RMSNorm(5)(x)", what=text("checks", "token_leak"),
+        y_other[~moved],
+        checks.values(y[~moved]),
+        **tolerances.float32(D)._asdict(),
+        of="RMSNorm(5)(x)",
+        what=text("checks", "token_leak"),
     )
     expected = oracles.rms_norm_rows(inputs.exact(other[0, 1]), np.ones(D), EPS)
     checks.close(y_other[0, 1], expected, **tolerances.float32(D)._asdict(), of="the changed token of RMSNorm(5)(x)")
 
 
-@pytest.mark.graded("rmsnorm", points=1.5)
+@pytest.mark.graded("rmsnorm", points=1.5, catches=(*EPSILON, *SCALE, *AXES))
 def test_rmsnorm_adds_eps_inside_the_root(rms_norm: RMSNormCalls, rng: np.random.Generator) -> None:
     """A large eps and a small x: where eps stands decides the result. A zero token stays zero."""
     eps = 1e-2
@@ -95,7 +109,9 @@ def test_rmsnorm_adds_eps_inside_the_root(rms_norm: RMSNormCalls, rng: np.random
     checks.close(zero, np.zeros((1, 1, D)), rtol=0.0, atol=0.0, of="RMSNorm(5, eps=0.01)(zeros)")
 
 
-@pytest.mark.graded("rmsnorm", points=0.5)
+@pytest.mark.graded(
+    "rmsnorm", points=0.5, catches=("default-eps", "missing-eps", "eps-outside-sqrt", "clamped-denominator", *SCALE)
+)
 def test_rmsnorm_default_eps(rms_norm: RMSNormCalls) -> None:
     """M6 §5: at an RMS of 1e-3, eps = 1e-6 gives 0.7071."""
     row = np.array([[[1e-3, -1e-3, 1e-3, -1e-3]]])
@@ -103,7 +119,7 @@ def test_rmsnorm_default_eps(rms_norm: RMSNormCalls) -> None:
     checks.close(y, row / 1e-3 * 0.5**0.5, **tolerances.float32(4)._asdict(), of="RMSNorm(4)(±0.001), eps not given")
 
 
-@pytest.mark.graded("rmsnorm", points=1.0)
+@pytest.mark.graded("rmsnorm", points=1.0, catches=("low-precision", "late-widening", *SCALE, *AXES))
 def test_rmsnorm_squares_in_float32(rms_norm: RMSNormCalls) -> None:
     """float16 tokens of ±300 and ±1000, whose squares are beyond float16 (65504)."""
     signs = np.array([1.0, -1.0, 1.0, -1.0])
@@ -111,15 +127,20 @@ def test_rmsnorm_squares_in_float32(rms_norm: RMSNormCalls) -> None:
     of = "RMSNorm(4)(float16 tokens of ±300 and ±1000)"
     y = rms_norm(x, inputs.ones(4, torch.float16), EPS)
     checks.close(
-        y, np.stack([signs, signs])[None], rtol=2.0**-tolerances.FLOAT16_BITS, atol=0.0,
-        of=of, what=text("checks", "half_overflow", of=of),
+        y,
+        np.stack([signs, signs])[None],
+        rtol=2.0**-tolerances.FLOAT16_BITS,
+        atol=0.0,
+        of=of,
+        what=text("checks", "half_overflow", of=of),
     )
 
 
-@pytest.mark.graded("rmsnorm", points=0.5)
+@pytest.mark.graded("rmsnorm", points=0.5, catches=("low-precision", *SCALE, *AXES))
 def test_rmsnorm_precise_in_bfloat16(rms_norm: RMSNormCalls, rng: np.random.Generator) -> None:
     """bfloat16 tokens: one rounding at the end costs half a unit in the last place, rounding all the way more."""
-    x = inputs.centred_rows(rng, 1, 24, 64).to(torch.bfloat16)
+    half = inputs.centred_rows(rng, 1, 64, 32).to(torch.bfloat16)
+    x = torch.cat([half, -half], dim=-1)  # still of mean zero after rounding
     y = rms_norm(x, inputs.ones(64, torch.bfloat16), EPS)
     expected = oracles.rms_norm_rows(inputs.exact(x), np.ones(64), EPS)
     checks.within_ulps(
@@ -127,7 +148,7 @@ def test_rmsnorm_precise_in_bfloat16(rms_norm: RMSNormCalls, rng: np.random.Gene
     )
 
 
-@pytest.mark.graded("rmsnorm", points=1.0)
+@pytest.mark.graded("rmsnorm", points=1.0, catches=("wrong-dtype", *SCALE, *AXES))
 def test_rmsnorm_keeps_the_dtype(rms_norm: RMSNormCalls, rng: np.random.Generator) -> None:
     """The output has the input's dtype: float16, bfloat16, float32 and float64."""
     x = inputs.centred_rows(rng, 1, S, D)
@@ -139,20 +160,19 @@ def test_rmsnorm_keeps_the_dtype(rms_norm: RMSNormCalls, rng: np.random.Generato
         checks.close(y, expected, **tolerances.loose_half(tolerances.BFLOAT16_BITS)._asdict(), of=of)
 
 
-@pytest.mark.graded("rmsnorm", points=1.5)
+@pytest.mark.graded("rmsnorm", points=1.5, catches=("detached-statistics", "centering", *GAIN, *SCALE, *AXES))
 def test_rmsnorm_gradient(rms_norm: RMSNormCalls, rng: np.random.Generator) -> None:
     """Gradients reach x and gamma and equal the closed form; the statistic is part of the graph."""
-    eps = 1e-3
     x, gamma = inputs.centred_rows(rng, B, S, D), inputs.gains(rng, D)
     upstream = inputs.tensor(rng.standard_normal((B, S, D)))
-    gradients = rms_norm.gradients(x, gamma, eps, upstream)
-    expected = oracles.rms_norm_gradients(inputs.exact(x), inputs.exact(gamma), eps, inputs.exact(upstream))
+    gradients = rms_norm.gradients(x, gamma, EPS, upstream)
+    expected = oracles.rms_norm_gradients(inputs.exact(x), inputs.exact(gamma), EPS, inputs.exact(upstream))
     for name, scale in (("x", 2.0), ("gamma", 4.0)):
         tolerance = tolerances.float32(B * S * D, scale)
-        checks.gradient(gradients, name, expected[name], **tolerance._asdict(), of="RMSNorm(5, eps=0.001)(x)")
+        checks.gradient(gradients, name, expected[name], **tolerance._asdict(), of="RMSNorm(5)(x)")
 
 
-@pytest.mark.graded("rmsnorm", points=1.0)
+@pytest.mark.graded("rmsnorm", points=1.0, catches=("rank-restricted", *SCALE, *AXES))
 def test_rmsnorm_any_leading_axes(rms_norm: RMSNormCalls, rng: np.random.Generator) -> None:
     """[D], [S, D], [B, S, 2, D], and a transposed, non-contiguous x."""
     for shape in ((D,), (S, D), (B, S, 2, D)):
@@ -166,17 +186,22 @@ def _compare_layout(rms_norm: RMSNormCalls, x: torch.Tensor, of: str) -> None:
     checks.close(rms_norm(x, inputs.ones(D), EPS), expected, **tolerances.float32(D)._asdict(), of=of)
 
 
-@pytest.mark.graded("rmsnorm", points=0.5)
+@pytest.mark.graded("rmsnorm", points=0.5, catches=("in-place",))
 def test_rmsnorm_leaves_its_input_unchanged(rms_norm: RMSNormCalls, rng: np.random.Generator) -> None:
     """x is the residual stream: the block still needs it after the norm has read it."""
     x = inputs.centred_rows(rng, B, S, D)
     after = rms_norm.arguments_after(x, inputs.ones(D), EPS)
     checks.unchanged(after["x"], x, of="RMSNorm(5)(x)", name="x", implies="rmsnorm-in-place")
     expected = oracles.rms_norm_rows(inputs.exact(x), np.ones(D), EPS)
-    checks.close(rms_norm(x, inputs.ones(D), EPS), expected, rtol=0.1, atol=0.1, of="RMSNorm(5)(x)")
+    checks.close(
+        rms_norm(x, inputs.ones(D), EPS),
+        expected,
+        **tolerances.loose_half(tolerances.BFLOAT16_BITS)._asdict(),
+        of="RMSNorm(5)(x)",
+    )
 
 
-@pytest.mark.graded("rmsnorm", points=0.5)
+@pytest.mark.graded("rmsnorm", points=0.5, catches=("extra-bias",))
 def test_rmsnorm_has_only_gamma(rms_norm: RMSNormCalls) -> None:
     """One parameter of shape [D], whatever its name: no bias, no second gain."""
     shapes = rms_norm.fresh(7).shapes
@@ -184,18 +209,20 @@ def test_rmsnorm_has_only_gamma(rms_norm: RMSNormCalls) -> None:
     gains = [name for name, shape in shapes.items() if shape == [7]]
     checks.require(bool(gains), text("checks", "no_gain", found=found), outcome=Outcome.WRONG_INTERFACE)
     checks.require(
-        len(shapes) == 1, text("checks", "extra_parameters", found=found), outcome=Outcome.WRONG_INTERFACE,
+        len(shapes) == 1,
+        text("checks", "extra_parameters", found=found),
+        outcome=Outcome.WRONG_INTERFACE,
         implies="rmsnorm-extra-bias" if len(gains) == 2 else None,
     )
 
 
-@pytest.mark.graded("rmsnorm", points=0.5)
+@pytest.mark.graded("rmsnorm", points=0.5, catches=("uninitialised-gamma", "random-gamma", "zero-gamma"))
 def test_rmsnorm_gamma_starts_at_ones(rms_norm: RMSNormCalls) -> None:
     """A fresh gain changes nothing: it is ones, not memory that nobody filled."""
     fresh = rms_norm.fresh(7)
-    gains = [value for name, value in fresh.values.items() if fresh.shapes[name] == [7]]
+    gains = {name: value for name, value in fresh.values.items() if fresh.shapes[name] == [7]}
     checks.require(bool(gains), text("checks", "no_gain", found="none"), outcome=Outcome.WRONG_INTERFACE)
-    gamma = gains[0].double()
+    gamma = gains.get("gamma", next(iter(gains.values()))).double()
     implies = None
     if gamma.isnan().any():
         implies = "rmsnorm-uninitialised-gamma"
@@ -205,17 +232,19 @@ def test_rmsnorm_gamma_starts_at_ones(rms_norm: RMSNormCalls) -> None:
         implies = "rmsnorm-random-gamma"
     shown = " ".join(f"{value:.4g}" for value in gamma.tolist())
     checks.require(
-        bool((gamma == 1).all()), text("checks", "fresh_gain", shown=shown),
-        outcome=Outcome.WRONG_VALUE, implies=implies,
+        bool((gamma == 1).all()),
+        text("checks", "fresh_gain", shown=shown),
+        outcome=Outcome.WRONG_VALUE,
+        implies=implies,
     )
 
 
-@pytest.mark.graded("rmsnorm", points=0.5)
-@given(seed=inputs.seeds, leading=inputs.leading_axes, width=inputs.widths)
-def test_rmsnorm_law_of_scale(rms_norm: RMSNormCalls, seed: int, leading: tuple[int, ...], width: int) -> None:
+@pytest.mark.graded("rmsnorm", points=0.5, catches=("centering", *GAIN, *SCALE, *AXES, *EPSILON))
+@given(seed=inputs.seeds, batch=inputs.lengths, length=inputs.lengths, width=inputs.widths)
+def test_rmsnorm_law_of_scale(rms_norm: RMSNormCalls, seed: int, batch: int, length: int, width: int) -> None:
     """For every c > 0: norm(c·x, c²·eps) = norm(x, eps), and both equal the reference."""
     rng = np.random.default_rng(seed)
-    x = inputs.tensor(rng.standard_normal((*leading, 1, 1, width)) + rng.uniform(-2, 2))
+    x = inputs.tensor(rng.standard_normal((batch, length, width)) + rng.uniform(-2, 2))
     gamma = inputs.gains(rng, width)
     eps, c = float(10 ** rng.uniform(-6, -1)), float(2.0 ** rng.integers(-5, 5))
     expected = oracles.rms_norm_rows(inputs.exact(x), inputs.exact(gamma), eps)
@@ -224,7 +253,7 @@ def test_rmsnorm_law_of_scale(rms_norm: RMSNormCalls, seed: int, leading: tuple[
     checks.close(rms_norm(c * x, gamma, c * c * eps), expected, **tolerance, of=f"RMSNorm({width}, c²·eps)(c·x)")
 
 
-@pytest.mark.graded("swiglu", points=0.5)
+@pytest.mark.graded("swiglu", points=0.5, catches=VALUE)
 def test_swiglu_worked_numbers(swiglu: SwiGLUCalls) -> None:
     """W6: gates (2, -2) let the same value 3 pass amplified in one channel and nearly shut it off in the other."""
     y = swiglu(**inputs.gate_and_up([[[2.0, -2.0]]], [[[3.0, 3.0]]]))
@@ -233,7 +262,7 @@ def test_swiglu_worked_numbers(swiglu: SwiGLUCalls) -> None:
     checks.close(y, expected, **tolerances.float32(4)._asdict(), of="SwiGLU with gate (2, -2) and up (3, 3)")
 
 
-@pytest.mark.graded("swiglu", points=1.0)
+@pytest.mark.graded("swiglu", points=1.0, catches=VALUE)
 def test_swiglu_matches_the_formula(swiglu: SwiGLUCalls, rng: np.random.Generator) -> None:
     """Random maps, D and F different primes, three axes."""
     arguments = inputs.random_ffn(rng, B, S)
@@ -241,7 +270,7 @@ def test_swiglu_matches_the_formula(swiglu: SwiGLUCalls, rng: np.random.Generato
     checks.close(swiglu(**arguments), expected, **tolerances.float32(D * F)._asdict(), of="SwiGLU(5, 7)(x)")
 
 
-@pytest.mark.graded("swiglu", points=1.5)
+@pytest.mark.graded("swiglu", points=1.5, catches=(*BRANCHES, "silu-after-product", "missing-down"))
 def test_swiglu_gate_shuts_the_channel(swiglu: SwiGLUCalls) -> None:
     """A gate of -60 lets nothing through, whatever the up branch holds."""
     ups = np.array([[[-8.0, -1.0, 0.5, 2.0, 9.0]]])
@@ -250,7 +279,7 @@ def test_swiglu_gate_shuts_the_channel(swiglu: SwiGLUCalls) -> None:
     checks.close(y, np.zeros((1, 1, 10)), rtol=0.0, atol=1e-6, of=of, what=text("checks", "channel_open", of=of))
 
 
-@pytest.mark.graded("swiglu", points=1.5)
+@pytest.mark.graded("swiglu", points=1.5, catches=(*CURVE, *BRANCHES, "silu-both", "missing-down"))
 def test_swiglu_gate_is_silu(swiglu: SwiGLUCalls) -> None:
     """Up at ones shows the gate's own curve at points where SiLU, GELU, ReLU and the sigmoid part."""
     z = np.array([[[-4.0, -1.0, -0.25, 0.25, 1.0, 4.0]]])
@@ -259,7 +288,11 @@ def test_swiglu_gate_is_silu(swiglu: SwiGLUCalls) -> None:
     checks.close(y, expected, **tolerances.float32(6)._asdict(), of="SwiGLU with up at ones")
 
 
-@pytest.mark.graded("swiglu", points=1.0)
+@pytest.mark.graded(
+    "swiglu",
+    points=1.0,
+    catches=("swapped-gate-up", "sum-not-product", "silu-after-product", "silu-both", "missing-down"),
+)
 def test_swiglu_is_linear_in_up(swiglu: SwiGLUCalls, rng: np.random.Generator) -> None:
     """Doubling w_up and turning its sign does the same to the output: the branches are multiplied, up is not curved."""
     arguments = inputs.random_ffn(rng, B, S)
@@ -270,11 +303,15 @@ def test_swiglu_is_linear_in_up(swiglu: SwiGLUCalls, rng: np.random.Generator) -
     checks.require(not still, text("checks", "all_zero", of="SwiGLU(5, 7)(x)"), outcome=Outcome.WRONG_VALUE)
     of = "SwiGLU(5, 7)(x) with w_up times -2"
     checks.close(
-        turned, -2 * checks.values(y), **tolerances.float32(D * F)._asdict(), of=of, what=text("checks", "not_linear", of=of)
+        turned,
+        -2 * checks.values(y),
+        **tolerances.float32(D * F)._asdict(),
+        of=of,
+        what=text("checks", "not_linear", of=of),
     )
 
 
-@pytest.mark.graded("swiglu", points=1.0)
+@pytest.mark.graded("swiglu", points=1.0, catches=("missing-down",))
 def test_swiglu_projects_back_to_d(swiglu: SwiGLUCalls, rng: np.random.Generator) -> None:
     """The output has width D, and swapping two rows of w_down swaps two features of it."""
     arguments = inputs.random_ffn(rng, B, S)
@@ -284,22 +321,30 @@ def test_swiglu_projects_back_to_d(swiglu: SwiGLUCalls, rng: np.random.Generator
     swapped = swiglu(**{**arguments, "w_down": arguments["w_down"][order]})
     of = "SwiGLU(5, 7)(x) with two rows of w_down swapped"
     checks.close(
-        swapped, checks.values(y)[..., order], **tolerances.float32(F)._asdict(), of=of, what=text("checks", "down_ignored", of=of)
+        swapped,
+        checks.values(y)[..., order],
+        **tolerances.float32(F)._asdict(),
+        of=of,
+        what=text("checks", "down_ignored", of=of),
     )
 
 
-@pytest.mark.graded("swiglu", points=1.5)
+@pytest.mark.graded("swiglu", points=1.5, catches=("biased-linear", "rounded-width"))
 def test_swiglu_has_three_bias_free_maps(swiglu: SwiGLUCalls) -> None:
     """w_gate and w_up: [F, D], w_down: [D, F], no bias, the width as it was given."""
     fresh = swiglu.fresh(6, 13)
     expected = {"w_gate.weight": [13, 6], "w_up.weight": [13, 6], "w_down.weight": [6, 13]}
     found = ", ".join(f"{name} {shape}" for name, shape in fresh.shapes.items()) or "none"
     missing = [name for name in expected if name not in fresh.shapes]
-    checks.require(not missing, text("checks", "no_maps", missing=missing, found=found), outcome=Outcome.WRONG_INTERFACE)
+    checks.require(
+        not missing, text("checks", "no_maps", missing=missing, found=found), outcome=Outcome.WRONG_INTERFACE
+    )
     biases = [name for name in fresh.shapes if name.endswith(".bias")]
     checks.require(
-        not biases, text("checks", "biases", found=", ".join(biases)),
-        outcome=Outcome.WRONG_INTERFACE, implies="swiglu-biased-linear",
+        not biases,
+        text("checks", "biases", found=", ".join(biases)),
+        outcome=Outcome.WRONG_INTERFACE,
+        implies="swiglu-biased-linear",
     )
     extra = [name for name in fresh.shapes if name not in expected]
     checks.require(not extra, text("checks", "extra_maps", found=", ".join(extra)), outcome=Outcome.WRONG_INTERFACE)
@@ -307,17 +352,19 @@ def test_swiglu_has_three_bias_free_maps(swiglu: SwiGLUCalls) -> None:
     same_d = fresh.shapes["w_gate.weight"][1:] == [6] and fresh.shapes["w_down.weight"][:1] == [6]
     rounded = same_d and len(widths) == 1 and widths != {13}
     checks.require(
-        fresh.shapes == expected, text("checks", "map_shapes", expected=expected, found=found),
-        outcome=Outcome.WRONG_SHAPE, implies="swiglu-rounded-width" if rounded else None,
+        fresh.shapes == expected,
+        text("checks", "map_shapes", expected=expected, found=found),
+        outcome=Outcome.WRONG_SHAPE,
+        implies="swiglu-rounded-width" if rounded else None,
     )
     linear = all(name.removesuffix(".weight") in fresh.linear for name in expected)
     checks.require(linear, text("checks", "not_linear_modules"), outcome=Outcome.WRONG_INTERFACE)
 
 
-@pytest.mark.graded("swiglu", points=1.0)
+@pytest.mark.graded("swiglu", points=1.0, catches=("overflowing-sigmoid", *VALUE))
 def test_swiglu_survives_large_gates(swiglu: SwiGLUCalls) -> None:
     """|z| up to 1e4 in float32: value and gradient are finite and right (e^89 is beyond float32)."""
-    z = np.array([[-1e4, -500.0, -100.0, -89.0, -5.0, 5.0, 89.0, 100.0, 500.0, 1e4]])
+    z = np.array([[[-1e4, -500.0, -100.0, -89.0, -5.0, 5.0, 89.0, 100.0, 500.0, 1e4]]])
     arguments = inputs.gate_and_up(z, np.ones_like(z))
     of = "SwiGLU with gates from -1e4 to 1e4"
     y = swiglu(**arguments)
@@ -327,18 +374,15 @@ def test_swiglu_survives_large_gates(swiglu: SwiGLUCalls) -> None:
     upstream = np.concatenate([np.ones_like(z), np.zeros_like(z)], axis=-1)
     gradients = swiglu.gradients(**arguments, upstream=inputs.tensor(upstream))
     expected = oracles.gated_ffn_gradients(*exact, upstream)
-    if "x" in gradients:
-        finite = bool(np.isfinite(checks.values(gradients["x"])).all())
-        headline = text("checks", "gradient_not_finite", of=of, name="x")
-        checks.require(finite, headline, outcome=Outcome.NOT_FINITE, implies="swiglu-overflowing-sigmoid")
-    checks.gradient(gradients, "x", expected["x"], **tolerances.float32(10)._asdict(), of=of)
+    tolerance = tolerances.float32(10)._asdict()
+    checks.gradient(gradients, "x", expected["x"], **tolerance, of=of, implies_not_finite="swiglu-overflowing-sigmoid")
 
 
-@pytest.mark.graded("swiglu", points=1.5)
+@pytest.mark.graded("swiglu", points=1.5, catches=VALUE)
 def test_swiglu_gradient(swiglu: SwiGLUCalls, rng: np.random.Generator) -> None:
     """Gradients reach x and all three maps and equal the closed form."""
-    arguments = inputs.random_ffn(rng, S)
-    upstream = inputs.tensor(rng.standard_normal((S, D)))
+    arguments = inputs.random_ffn(rng, B, S)
+    upstream = inputs.tensor(rng.standard_normal((B, S, D)))
     gradients = swiglu.gradients(**arguments, upstream=upstream)
     exact = [inputs.exact(value) for value in (*arguments.values(), upstream)]
     for name, expected in oracles.gated_ffn_gradients(*exact).items():
@@ -346,7 +390,7 @@ def test_swiglu_gradient(swiglu: SwiGLUCalls, rng: np.random.Generator) -> None:
         checks.gradient(gradients, name, expected, **tolerance._asdict(), of="SwiGLU(5, 7)(x)")
 
 
-@pytest.mark.graded("swiglu", points=0.5)
+@pytest.mark.graded("swiglu", points=0.5, catches=("rank-restricted", *VALUE))
 @given(seed=inputs.seeds, leading=st.sampled_from([(), (S,), (B, S), (B, S, 2)]), turned=st.booleans())
 def test_swiglu_any_leading_axes(swiglu: SwiGLUCalls, seed: int, leading: tuple[int, ...], turned: bool) -> None:
     """[D], [S, D], [B, S, D], [B, S, 2, D]; contiguous or not."""
@@ -358,7 +402,7 @@ def test_swiglu_any_leading_axes(swiglu: SwiGLUCalls, seed: int, leading: tuple[
     checks.close(swiglu(**arguments), expected, **tolerances.float32(D * F)._asdict(), of=of)
 
 
-@pytest.mark.graded("swiglu", points=0.5)
+@pytest.mark.graded("swiglu", points=0.5, catches=VALUE)
 def test_swiglu_keeps_the_dtype(swiglu: SwiGLUCalls, rng: np.random.Generator) -> None:
     """The output has the input's dtype; half precision is compared loosely."""
     arguments = inputs.random_ffn(rng, 1, S)
@@ -370,7 +414,7 @@ def test_swiglu_keeps_the_dtype(swiglu: SwiGLUCalls, rng: np.random.Generator) -
         checks.close(y, expected, **tolerances.loose_half(tolerances.BFLOAT16_BITS)._asdict(), of=of)
 
 
-@pytest.mark.graded("swiglu", points=0.5)
+@pytest.mark.graded("swiglu", points=0.5, catches=VALUE)
 def test_swiglu_leaves_its_input_unchanged(swiglu: SwiGLUCalls, rng: np.random.Generator) -> None:
     """Neither x nor the maps are changed by a call."""
     arguments = inputs.random_ffn(rng, B, S)
@@ -378,4 +422,6 @@ def test_swiglu_leaves_its_input_unchanged(swiglu: SwiGLUCalls, rng: np.random.G
     for name, before in arguments.items():
         checks.unchanged(after[name], before, of="SwiGLU(5, 7)(x)", name=name)
     expected = oracles.gated_ffn(*(inputs.exact(value) for value in arguments.values()))
-    checks.close(swiglu(**arguments), expected, rtol=0.1, atol=0.1, of="SwiGLU(5, 7)(x)")
+    checks.close(
+        swiglu(**arguments), expected, **tolerances.loose_half(tolerances.BFLOAT16_BITS)._asdict(), of="SwiGLU(5, 7)(x)"
+    )

@@ -1,4 +1,4 @@
-"""Every tolerance of the graded tests, with its reason. Oracles are float64, so all of the error is the student's dtype.
+"""Every tolerance of the graded tests, with its reason. Oracles are float64: all of the error is the student's dtype.
 
 `nanolm verify --margins` prints, for each test, how much of its tolerance the accepted variants use and how far beyond
 it the nearest mistake lands. A number here changes only together with that measurement.
@@ -34,7 +34,7 @@ def float32(reduction: int, scale: float = 1.0) -> Tolerance:
 
 def loose_half(bits: int, scale: float = 1.0) -> Tolerance:
     """Half precision where the contract asks for little: a few units of `bits` stored mantissa bits."""
-    units = 8 * 2.0**-bits
+    units = 4 * 2.0**-bits
     return Tolerance(rtol=units, atol=units * scale)
 
 

@@ -1,0 +1,116 @@
+"""Many submissions on all cores: a few trusted processes, each with its own pytest session and zygote."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import queue
+from collections.abc import Callable, Sequence
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from grader.remote import Limits, WorkerBackend, Zygote
+from grader.results import SubmissionResult
+from grader.session import CannotStart, Job, Settings, run_session
+
+WORTH_A_PROCESS = 6
+"""Submissions that pay for the start of one more process."""
+
+WAIT_SECONDS = 0.5
+
+
+def grade_all(
+    jobs: Sequence[Job],
+    settings: Settings,
+    on_result: Callable[[SubmissionResult], None] = lambda result: None,
+    *,
+    processes: int | None = None,
+    limits: Limits | None = None,
+) -> list[SubmissionResult]:
+    """Grade every job; results in the order of the jobs, `on_result` as each is ready. Raises CannotStart."""
+    count = min(processes or os.cpu_count() or 1, max(1, len(jobs) // WORTH_A_PROCESS))
+    if count == 1:
+        results: list[SubmissionResult] = []
+
+        def keep(result: SubmissionResult) -> None:
+            results.append(result)
+            on_result(result)
+
+        _grade_here(iter(jobs), settings, keep, limits)
+        return results
+    return _grade_in_processes(jobs, settings, on_result, count, limits)
+
+
+def _grade_here(
+    jobs: Any, settings: Settings, on_result: Callable[[SubmissionResult], None], limits: Limits | None
+) -> None:
+    with Zygote() as zygote:
+        run_session(settings, jobs, lambda texts: WorkerBackend(zygote, texts, limits), on_result)
+
+
+def _serve(number: int, tasks: Any, answers: Any, settings: Settings, limits: Limits | None) -> None:
+    """One process: takes (position, job) from the shared queue and answers (position, result)."""
+    current: list[int] = []
+
+    def jobs() -> Any:
+        while (task := tasks.get()) is not None:
+            current[:] = [task[0]]
+            answers.put(("started", number, task[0]))
+            yield task[1]
+
+    try:
+        _grade_here(jobs(), settings, lambda result: answers.put(("result", current[0], result)), limits)
+    except CannotStart as error:
+        answers.put(("cannot start", number, str(error)))
+
+
+def _grade_in_processes(
+    jobs: Sequence[Job],
+    settings: Settings,
+    on_result: Callable[[SubmissionResult], None],
+    count: int,
+    limits: Limits | None,
+) -> list[SubmissionResult]:
+    context = multiprocessing.get_context("spawn")
+    tasks, answers = context.Queue(), context.Queue()
+    for position, job in enumerate(jobs):
+        tasks.put((position, job))
+    for _ in range(count):
+        tasks.put(None)
+    members: list[BaseProcess] = [
+        context.Process(target=_serve, args=(number, tasks, answers, settings, limits)) for number in range(count)
+    ]
+    for member in members:
+        member.start()
+    done: dict[int, SubmissionResult] = {}
+    running: dict[int, int] = {}
+    try:
+        while len(done) < len(jobs):
+            try:
+                kind, number, value = answers.get(timeout=WAIT_SECONDS)
+            except queue.Empty:
+                if not any(member.is_alive() for member in members):
+                    break
+                continue
+            if kind == "started":
+                running[number] = value
+            elif kind == "cannot start":
+                raise CannotStart(value)
+            else:
+                done[number] = value
+                on_result(value)
+    finally:
+        for member in members:
+            if len(done) < len(jobs):
+                member.terminate()
+            member.join()
+    for position, job in enumerate(jobs):
+        if position not in done:
+            done[position] = SubmissionResult(
+                job.name,
+                (),
+                0.0,
+                ungradable="the grading process ended before this submission was graded: run it again",
+            )
+            on_result(done[position])
+    return [done[position] for position in range(len(jobs))]

@@ -1,0 +1,244 @@
+"""Grading: one pytest session in a trusted process, its tests collected once, each submission swapped in behind them.
+
+This process holds tests, oracles, seeds and points. A submission runs in workers (`grader.remote`); nothing of it is
+imported here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from grader.results import SubmissionResult, has_infrastructure
+from nanolm.course import EXERCISES
+from nanolm.plugin import RUN, Run, graded, verdict_of
+from nanolm.protocol import Backend, Call, Outcome, Reply, StudentFault
+from nanolm.sources import display_name
+from nanolm.verdict import Verdict
+
+EXERCISE_SECONDS = 5.0
+"""Time that one exercise may lose to time-outs; then its other tests are timed out without being run."""
+
+
+class CannotStart(RuntimeError):
+    """The tests could not be collected, or the environment cannot grade at all (exit status 4)."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One submission to grade: checked texts by file name, and files that could not be read with the reason."""
+
+    name: str
+    texts: Mapping[str, str]
+    problems: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    ungradable: str | None = None
+    exercises: tuple[str, ...] | None = None
+
+
+class GradingBackend(Backend, Protocol):
+    """A backend whose student code can be given a new budget for a test and be ended."""
+
+    def start_test(self) -> None:
+        """A new test begins: its time budget is full."""
+
+    def end(self) -> None:
+        """No more calls: end whatever runs the student's code."""
+
+
+BackendFactory = Callable[[Mapping[str, str]], GradingBackend]
+
+
+class SubmissionBackend:
+    """A submission's own answer where no code needs to run: files that are absent or could not be read."""
+
+    def __init__(self, job: Job, inner: GradingBackend) -> None:
+        self.name = inner.name
+        self._job = job
+        self._inner = inner
+
+    def run(self, call: Call) -> Reply:
+        """Carry out one call, unless the exercise's file is not there to be run."""
+        from nanolm.adapters import ENTRIES
+
+        file = EXERCISES[ENTRIES[call.entry].exercise].file
+        if file in self._job.problems:
+            raise StudentFault(Outcome.EXCEPTION, self._job.problems[file], kind="UnreadableFile")
+        if file not in self._job.texts:
+            raise StudentFault(Outcome.NOT_ATTEMPTED, f"{display_name(file)} is not there")
+        return self._inner.run(call)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a session grades."""
+
+    root: Path
+    exercises: tuple[str, ...] = tuple(EXERCISES)
+    round: str = "practice"
+    secret: bytes = b""
+
+    @property
+    def key(self) -> bytes:
+        """The key of this round's inputs."""
+        return hmac.new(self.secret or b"no secret", self.round.encode(), hashlib.sha256).digest()
+
+
+class GradingSession:
+    """The pytest plugin that runs the collected tests once for each job."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        jobs: Iterable[Job],
+        make_backend: BackendFactory,
+        on_result: Callable[[SubmissionResult], None],
+    ) -> None:
+        self._settings = settings
+        self._jobs = jobs
+        self._make_backend = make_backend
+        self._on_result = on_result
+        self._verdicts: dict[str, Verdict] = {}
+        self._run = Run(None)
+        self._run.key = settings.key
+        self._run.graded = True
+        self._run.limit_seconds = 0
+        self.collected = False
+        self.problems: list[str] = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Bring the run that the nanolm plugin would otherwise make."""
+        config.stash[RUN] = self._run
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A test file that cannot be collected means that nothing can be graded."""
+        if report.failed:
+            self.problems.append(f"{report.nodeid}: {report.longreprtext}")
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Keep the graded tests of the exercises that were asked for."""
+        items[:] = [item for item in items if _exercise(item) in self._settings.exercises]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take a verdict as its test ends; a failure outside the call itself is ours."""
+        verdict = verdict_of(report)
+        if verdict is not None:
+            self._verdicts[verdict.test] = verdict
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Grade every job."""
+        if self.problems or not session.items:
+            return True
+        self.collected = True
+        for job in self._jobs:
+            self._on_result(self._grade(session, job))
+        return True
+
+    def _grade(self, session: pytest.Session, job: Job) -> SubmissionResult:
+        start = time.perf_counter()
+        wanted = [item for item in session.items if job.exercises is None or _exercise(item) in job.exercises]
+        full = sum(_points(item) for item in wanted)
+        if job.ungradable:
+            return SubmissionResult(job.name, (), full, 0.0, job.notes, job.ungradable)
+        self._verdicts = {}
+        self._run_items(job, wanted)
+        troubled = [item for item in wanted if has_infrastructure([self._verdict(item)])]
+        if troubled:
+            self._run_items(job, troubled)
+        verdicts = tuple(self._verdict(item) for item in wanted)
+        reason = None
+        if has_infrastructure(verdicts):
+            first = next(verdict for verdict in verdicts if verdict.outcome is Outcome.INFRASTRUCTURE)
+            reason = f"grading failed twice on our side, not on the student's: {first.message or first.test}"
+        return SubmissionResult(job.name, verdicts, full, time.perf_counter() - start, job.notes, reason)
+
+    def _run_items(self, job: Job, items: list[pytest.Item]) -> None:
+        backend = self._make_backend(job.texts)
+        self._run.implementation.backend = SubmissionBackend(job, backend)
+        self._run.forget()
+        exercise, lost = None, 0.0
+        try:
+            for position, item in enumerate(items):
+                if _exercise(item) != exercise:
+                    exercise, lost = _exercise(item), 0.0
+                    backend.end()
+                    self._run.implementation.notes.clear()
+                if lost >= EXERCISE_SECONDS:
+                    self._verdicts[item.nodeid] = _timed_out(item)
+                    continue
+                backend.start_test()
+                following = items[position + 1] if position + 1 < len(items) else None
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+                verdict = self._verdict(item)
+                if verdict.outcome is Outcome.TIMEOUT:
+                    lost += max(verdict.seconds, EXERCISE_SECONDS / 10)
+        finally:
+            backend.end()
+
+    def _verdict(self, item: pytest.Item) -> Verdict:
+        """The verdict of a test; one that left none is a failure of ours, and earns nothing."""
+        missing = Verdict(
+            item.nodeid, _exercise(item) or "", Outcome.INFRASTRUCTURE, 0.0, _points(item), "the test left no verdict"
+        )
+        return self._verdicts.get(item.nodeid, missing)
+
+
+def _exercise(item: pytest.Item) -> str | None:
+    mark = graded(item)
+    return mark["exercise"] if mark else None
+
+
+def _points(item: pytest.Item) -> float:
+    mark = graded(item)
+    return mark["points"] if mark else 0.0
+
+
+def _timed_out(item: pytest.Item) -> Verdict:
+    message = f"not run: this exercise has used up its {EXERCISE_SECONDS:g} s in tests that did not end"
+    return Verdict(item.nodeid, _exercise(item) or "", Outcome.TIMEOUT, 0.0, _points(item), message)
+
+
+def run_session(
+    settings: Settings,
+    jobs: Iterable[Job],
+    make_backend: BackendFactory,
+    on_result: Callable[[SubmissionResult], None],
+) -> None:
+    """Collect the tests once and grade every job; raises CannotStart where there is nothing to grade with."""
+    plugin = GradingSession(settings, jobs, make_backend, on_result)
+    # Nothing of the environment or of a configuration file decides how we grade.
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    os.environ.pop("PYTEST_ADDOPTS", None)
+    arguments = [
+        str(settings.root / "tests"),
+        f"--rootdir={settings.root}",
+        f"-c{os.devnull}",
+        "-pnanolm.plugin",
+        "-pno:cacheprovider",
+        "-pno:terminal",
+        "-pno:junitxml",
+        "--noconftest",
+        "--capture=no",
+        "-Wignore",
+    ]
+    pytest.main(arguments, plugins=[plugin])
+    if plugin.problems:
+        raise CannotStart("the tests cannot be collected: " + " ".join(plugin.problems)[:2000])
+    if not plugin.collected:
+        raise CannotStart(f"no graded tests were found in {settings.root / 'tests'}")
+
+
+def jobs_from_queue(get: Callable[[], Job | None]) -> Iterator[Job]:
+    """Jobs until None comes."""
+    while (job := get()) is not None:
+        yield job

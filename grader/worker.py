@@ -1,0 +1,169 @@
+"""A worker: a fork of the zygote that confines itself, loads one submission and answers calls until its socket closes.
+
+Everything below `serve` shares a process with a student's code and is therefore believed by nobody: whatever the
+worker says is checked again on the other side.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import signal
+import socket
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from grader import linux
+from grader.wire import (
+    CannotEncode,
+    Frame,
+    Inbox,
+    decode_call,
+    decode_load,
+    encode_fault,
+    encode_ready,
+    encode_reply,
+)
+from nanolm.execution import Executor
+from nanolm.protocol import Outcome, StudentFault
+from nanolm.sources import TextSource
+
+SEED = 20260
+SOCKET_FD = 3
+MAX_FILE_BYTES = 1024 * 1024
+MAX_OPEN_FILES = 256
+READ_SIZE = 1024 * 1024
+SETUP_FAILED = 70
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """What a worker may use."""
+
+    scratch: str
+    memory_bytes: int
+    cpu_backstop: int
+
+
+def main(connection_fd: int, output_fd: int, confinement: Confinement, parent: int) -> None:
+    """Become a worker; called in the fork, returns when the grader hangs up."""
+    os.setsid()
+    linux.die_with_parent()
+    if os.getppid() != parent:
+        return  # the zygote ended between the fork and the line above
+    _keep_only(connection_fd, output_fd)
+    os.chdir(confinement.scratch)
+    os.umask(0o077)
+    os.environ.update(HOME=confinement.scratch, TMPDIR=confinement.scratch)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _limit(confinement)
+    lock_down()
+    serve(socket.socket(fileno=SOCKET_FD))
+
+
+def lock_down() -> None:
+    """Where the kernel's confinement of this process begins (Landlock, seccomp): the last step before any text is read.
+
+    Not built yet: a worker can still read the files and reach the network of its user. It raises when it cannot do
+    its work, and the grader then sees a worker that never got ready, not a student's fault.
+    """
+
+
+def _keep_only(connection_fd: int, output_fd: int) -> None:
+    """Close every file descriptor but the socket, moved to a known place, and stdin, stdout and stderr."""
+    connection_fd = os.dup(connection_fd)  # neither may lie where the other is going
+    os.dup2(output_fd, 1)
+    os.dup2(output_fd, 2)
+    if connection_fd != SOCKET_FD:
+        os.dup2(connection_fd, SOCKET_FD, inheritable=False)
+    os.closerange(SOCKET_FD + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", errors="replace", closefd=False, buffering=1)  # noqa: SIM115
+
+
+def _limit(confinement: Confinement) -> None:
+    for name, soft, hard in (
+        (resource.RLIMIT_AS, confinement.memory_bytes, confinement.memory_bytes),
+        (resource.RLIMIT_CORE, 0, 0),
+        (resource.RLIMIT_FSIZE, MAX_FILE_BYTES, MAX_FILE_BYTES),
+        (resource.RLIMIT_NOFILE, MAX_OPEN_FILES, MAX_OPEN_FILES),
+        # The grader watches the time of each test; this ends a worker whose grader does not.
+        (resource.RLIMIT_CPU, confinement.cpu_backstop, confinement.cpu_backstop + 5),
+    ):
+        allowed = resource.getrlimit(name)[1]
+        if allowed != resource.RLIM_INFINITY:
+            soft, hard = min(soft, allowed), min(hard, allowed)
+        try:
+            resource.setrlimit(name, (soft, hard))
+        except (OSError, ValueError):
+            if sys.platform == "linux":
+                raise  # elsewhere some limits cannot be set, and isolation is reported as weak anyway
+
+
+def serve(connection: socket.socket) -> None:
+    """Load the submission's texts, say so, then answer every call in turn."""
+    inbox = Inbox()
+    load = _receive(connection, inbox)
+    if load is None:
+        return
+    source = TextSource(decode_load(load))
+    source.install()
+    executor = Executor(source)
+    connection.sendall(encode_ready())
+    while (frame := _receive(connection, inbox)) is not None:
+        reply = answer(executor, frame)
+        _flush()
+        connection.sendall(reply)
+
+
+def answer(executor: Executor, frame: Frame) -> bytes:
+    """Carry out one call; a result that cannot be sent is a fault like any other."""
+    call = decode_call(frame)
+    _seed()
+    try:
+        try:
+            return encode_reply(executor.execute(call), frame.sequence)
+        except CannotEncode as error:
+            raise StudentFault(error.outcome, str(error)) from None
+        except MemoryError:
+            raise StudentFault(Outcome.OUT_OF_MEMORY, "more memory was asked for than a test may use") from None
+        except StudentFault:
+            raise
+        except Exception as error:
+            # A tensor that is only half one (a wrapper of torch.func, an uninitialised parameter) fails on reading.
+            raise StudentFault(Outcome.WRONG_INTERFACE, f"what came back could not be read: {error}") from None
+    except StudentFault as fault:
+        try:
+            return encode_fault(fault, frame.sequence)
+        except Exception:
+            return encode_fault(StudentFault(fault.outcome, "(its message could not be read)"), frame.sequence)
+
+
+def _seed() -> None:
+    """The same random numbers for every call, whichever worker takes it and whatever ran before."""
+    torch.default_generator.manual_seed(SEED)  # torch.manual_seed asks every accelerator too: 90 µs instead of 1
+    random.seed(SEED)
+    np.random.seed(SEED)
+
+
+def _receive(connection: socket.socket, inbox: Inbox) -> Frame | None:
+    """The next frame, None when the grader has hung up."""
+    while True:
+        data = connection.recv(min(inbox.wanted, READ_SIZE))
+        if not data:
+            return None
+        if (frame := inbox.feed(data)) is not None:
+            return frame
+
+
+def _flush() -> None:
+    """Hand over what the student printed; a stdout that they closed or replaced is theirs to lose."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            continue

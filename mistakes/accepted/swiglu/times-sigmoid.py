@@ -1,0 +1,16 @@
+"""SiLU spelled as `z * torch.sigmoid(z)`."""
+
+import torch
+from torch import nn
+
+
+class SwiGLU(nn.Module):
+    def __init__(self, d_model: int, d_ff: int):
+        super().__init__()
+        self.w_gate = nn.Linear(d_model, d_ff, bias=False)
+        self.w_up = nn.Linear(d_model, d_ff, bias=False)
+        self.w_down = nn.Linear(d_ff, d_model, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        z = self.w_gate(x)
+        return self.w_down(z * torch.sigmoid(z) * self.w_up(x))

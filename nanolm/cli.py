@@ -1,0 +1,70 @@
+"""The `nanolm` command: its sub-commands are found by entry point, so that each copy offers what it has."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.metadata import EntryPoint, entry_points
+
+from nanolm import __version__
+from nanolm.untrusted import printable
+
+GROUP = "nanolm.commands"
+
+SUMMARIES = {
+    "check": "run the tests on your exercises and print the scoreboard",
+    "doctor": "say whether this machine is ready, and what to do if not",
+    "grade": "grade submissions: one table, and a JSON file",
+    "verify": "prove the tests: every banked mistake dies and is named, right answers lose nothing",
+    "demo": "build a class of submissions from the bank and grade it",
+    "sync": "generate exercises/ from solutions/, or prove that it is current",
+    "fingerprints": "store what each banked mistake gives on the probe inputs",
+    "release": "write the students' copy",
+}
+"""Every sub-command of the project. Those that are not installed here are the instructors'."""
+
+STUDENTS = ("check", "doctor")
+
+
+def commands() -> dict[str, EntryPoint]:
+    """Installed sub-commands by name."""
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one sub-command; returns its exit status (2: wrong usage)."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    installed = commands()
+    if not given or given[0] in ("-h", "--help"):
+        print(usage(installed))
+        return 0 if given else 2
+    if given[0] in ("-V", "--version"):
+        print(f"nanolm {__version__}")
+        return 0
+    name, *rest = given
+    if name not in installed:
+        print(_unknown(name, installed), file=sys.stderr)
+        return 2
+    command = installed[name].load()
+    try:
+        return int(command(rest))
+    except KeyboardInterrupt:
+        print("\nstopped", file=sys.stderr)
+        return 130
+
+
+def usage(installed: dict[str, EntryPoint]) -> str:
+    """What this copy can do."""
+    rows = [f"  {name:<13} {SUMMARIES.get(name, '')}" for name in sorted(installed)]
+    return "usage: nanolm COMMAND [OPTIONS]   (nanolm COMMAND --help tells more)\n\n" + "\n".join(rows)
+
+
+def _unknown(name: str, installed: dict[str, EntryPoint]) -> str:
+    shown = printable(name, 40)
+    if name in SUMMARIES and name not in STUDENTS:
+        return f"nanolm {shown} is an instructors' command: the students' copy does not have it.\n\n{usage(installed)}"
+    return f"there is no command {shown!r}.\n\n{usage(installed)}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
