@@ -106,13 +106,15 @@ def close(
     got = values(actual)
     if np.isfinite(wanted).all():
         finite(actual, of=of)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore"):
         bound = atol + rtol * np.abs(wanted)
-        excess = np.abs(got - wanted) - bound
-        shares = np.divide(np.abs(got - wanted), bound, out=np.zeros_like(bound), where=bound > 0)
+        # An expected infinity that came back is right: their difference would be NaN.
+        error = np.where(got == wanted, 0.0, np.abs(got - wanted))
+        excess = error - bound
+        shares = np.divide(error, bound, out=np.zeros_like(bound), where=error != 0)
     if outcome in (Outcome.WRONG_VALUE, Outcome.WRONG_GRADIENT):
         closeness.note(float(shares.max(initial=0.0)))
-    wrong = ~(excess <= 0)
+    wrong = ~((excess <= 0) | (error == 0))
     if not wrong.any():
         return
     index = _worst(np.where(wrong, np.nan_to_num(excess, nan=np.inf), -np.inf))
@@ -138,8 +140,8 @@ def within_ulps(actual: Tensor, expected: ArrayLike, *, bits: int, ulps: float, 
     unit = 2.0 ** (np.floor(np.log2(np.maximum(np.abs(wanted), np.finfo(np.float32).tiny))) - bits)
     error = np.abs(values(actual) - wanted) / unit
     closeness.note(float(error.max(initial=0.0)) / ulps)
-    if (error > ulps).any():
-        index = _worst(error)
+    if not (error <= ulps).all():
+        index = _worst(np.nan_to_num(error, nan=np.inf))
         headline = text("checks", "ulps", of=of, worst=f"{error[index]:.2f}", allowed=f"{ulps:g}")
         numbers = text(
             "checks",
@@ -174,6 +176,9 @@ def gradient(
 def unchanged(after: Tensor, before: Tensor, *, of: str, name: str, implies: str | None = None) -> None:
     """The caller's argument is what it was before the call."""
     was, now = values(before), values(after)
+    if was.shape != now.shape:
+        headline = text("checks", "unchanged_shape", of=of, name=name, before=list(was.shape), after=list(now.shape))
+        raise CheckFailure(Outcome.INPUT_MUTATED, headline, implies=implies)
     changed = ~((was == now) | (np.isnan(was) & np.isnan(now)))
     if changed.any():
         index = _first(changed)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nanolm.implementation import Implementation, TestCut
 from nanolm.probes import PROBES, Probe
-from nanolm.protocol import Outcome, StudentFault
+from nanolm.protocol import Outcome, Reply, StudentFault
 from nanolm.texts import text
 from nanolm.verdict import NamedMistake, Verdict
 
@@ -27,6 +27,9 @@ SEPARATOR = "|"
 
 NO_PROBING = frozenset({Outcome.TIMEOUT, Outcome.OUT_OF_MEMORY, Outcome.CRASHED, Outcome.INFRASTRUCTURE})
 """Where a probe ends like this, the rest would cost as much and tell as little."""
+
+FAULTS = frozenset(str(outcome.value) for outcome in Outcome)
+"""Kinds of observations that are outcomes of faults."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ def observe(implementation: Implementation, exercise: str) -> dict[str, Observat
             reply = implementation.call(
                 call.entry, call.tensors, call.scalars, upstream=call.upstream, return_arguments=call.return_arguments
             )
-            kind, numbers = probe.read(reply)
+            kind, numbers = _read(probe, reply)
         except StudentFault as fault:
             kind, numbers = str(fault.outcome.value), np.zeros(0)
         except TestCut as cut:
@@ -67,6 +70,14 @@ def observe(implementation: Implementation, exercise: str) -> dict[str, Observat
             kind, numbers = str(cut.fault.outcome.value), np.zeros(0)
         seen[probe.name] = Observation(kind, numbers)
     return seen
+
+
+def _read(probe: Probe, reply: Reply) -> tuple[str, NDArray[np.float64]]:
+    """What the probe reads; a reply that it cannot read (a scalar, where it asks for rows) is an observation too."""
+    try:
+        return probe.read(reply)
+    except Exception as error:
+        return f"unreadable: {type(error).__name__}", np.zeros(0)
 
 
 def same(probe: Probe, one: Observation, other: Observation) -> bool:
@@ -124,7 +135,7 @@ def explain(exercise: str, observed: Observations, bank: Mapping[str, Observatio
         return []
     candidates: list[tuple[Explanation, int]] = []
     for label, banked in known.items():
-        if label == REFERENCE:
+        if label == REFERENCE or not _same_faults(probes, observed, banked):
             continue
         shown = {p.name for p in probes if not same(p, banked[p.name], right[p.name])}
         agree = {p.name for p in probes if matches(p, observed[p.name], banked[p.name], right[p.name])}
@@ -133,6 +144,18 @@ def explain(exercise: str, observed: Observations, bank: Mapping[str, Observatio
         if complete or (explained and 2 * len(explained & shown) > len(shown)):
             candidates.append((Explanation(mistake_of(exercise, label), frozenset(explained), complete), len(shown)))
     return _cover(candidates, wrong)
+
+
+def _same_faults(probes: Sequence[Probe], observed: Observations, banked: Observations) -> bool:
+    """Whether a mistake that makes probes fail makes just those fail that failed here.
+
+    A result says much; that something raised says little: a file that cannot be imported raises everywhere, and must
+    not be taken for a mistake that raises on one probe. Missing names are no evidence at all.
+    """
+    faults = {probe.name for probe in probes if banked[probe.name].kind in FAULTS}
+    if any(banked[name].kind == Outcome.WRONG_INTERFACE for name in faults):
+        return False
+    return not faults or faults == {probe.name for probe in probes if observed[probe.name].kind in FAULTS}
 
 
 def _cover(candidates: Sequence[tuple[Explanation, int]], wrong: set[str]) -> list[Explanation]:

@@ -119,6 +119,10 @@ class LocalBackend:
             reply = self._executor.execute(call)
         except TimeLimitReached as error:
             raise StudentFault(Outcome.TIMEOUT, str(error)) from None
+        except StudentFault as fault:
+            if fault.kind == "KeyboardInterrupt":  # Ctrl-C in the middle of a call stops the run, not the test
+                raise KeyboardInterrupt from None
+            raise
         for tensors in (reply.tensors, reply.gradients, reply.arguments):
             for name, tensor in tensors.items():
                 tensors[name] = tensor.cpu()

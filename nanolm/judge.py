@@ -12,6 +12,7 @@ from nanolm.course import EXERCISES
 from nanolm.implementation import TestCut
 from nanolm.protocol import Outcome, StudentFault
 from nanolm.texts import mistake, question_of, text
+from nanolm.timelimit import time_limit
 from nanolm.untrusted import printable
 from nanolm.verdict import NamedMistake, Verdict
 
@@ -44,7 +45,7 @@ def judge(test: str, mark: dict[str, Any], call: pytest.CallInfo[None], run: Run
     if outcome not in NOT_DIAGNOSED:
         from nanolm.diagnosis import by_property
 
-        mistakes = list(run.diagnoser.named(exercise))
+        mistakes = list(_named(run, exercise, test))
         if implied and implied not in {named.id for named in mistakes}:
             mistakes.append(by_property(implied))
     notes = tuple(printable(note) for note in run.implementation.notes)
@@ -61,6 +62,19 @@ def judge(test: str, mark: dict[str, Any], call: pytest.CallInfo[None], run: Run
         catches=mark["catches"],
     )
     return Verdict(**{**vars(draft), "message": "\n".join(_message(draft, words)) if error else ""})
+
+
+def _named(run: Run, exercise: str, test: str) -> tuple[NamedMistake, ...]:
+    """What the probes say. They call student code outside any test: it may hang there as well as in one."""
+    from nanolm.execution import TimeLimitReached
+
+    if run.limit_seconds <= 0:
+        return run.diagnoser.named(exercise)
+    try:
+        with time_limit(run.limit_seconds, test):
+            return run.diagnoser.named(exercise)
+    except TimeLimitReached:
+        return ()
 
 
 def _read(error: BaseException | None, *, hide_numbers: bool) -> tuple[Outcome, str, str | None]:

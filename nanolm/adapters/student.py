@@ -56,6 +56,8 @@ class Student:
         if not isinstance(value, Tensor):
             returned = "nothing (None): is a `return` missing?" if value is None else f"a {type(value).__name__}"
             raise interface_fault(f"{of} returned {returned}{'' if value is None else ', not a Tensor'}")
+        if value.layout is not torch.strided or value.is_meta or value.is_quantized:
+            raise interface_fault(f"{of} returned a tensor without plain numbers in it (sparse, quantised or meta)")
         self.outputs[name] = value.as_subclass(Tensor)  # type: ignore[arg-type]
 
     def build(self, class_name: str, *arguments: Scalar) -> nn.Module:
