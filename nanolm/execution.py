@@ -51,8 +51,10 @@ class Executor:
             reply = student.reply
             if call.upstream:
                 reply.gradients = _gradients(reply.tensors, leaves, call)
-        except (StudentFault, TimeLimitReached):
+        except StudentFault:
             raise
+        except TimeLimitReached as error:
+            raise StudentFault(Outcome.TIMEOUT, str(error), place=self._place(error, file)) from None
         except BaseException as error:
             raise self._fault(error, entry.exercise, file) from error
         if call.return_arguments:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -31,6 +32,9 @@ NOT_DIAGNOSED = frozenset(
         Outcome.INFRASTRUCTURE,
     }
 )
+
+SAME_FAULT = frozenset({Outcome.EXCEPTION, Outcome.FORBIDDEN, Outcome.WRONG_INTERFACE, Outcome.TIMEOUT})
+"""Outcomes whose words alone say what to do; when they come again in other tests, that is one fault, not many."""
 
 
 def judge(test: str, mark: dict[str, Any], call: pytest.CallInfo[None], run: Run, *, drawn: bool) -> Verdict:
@@ -61,7 +65,17 @@ def judge(test: str, mark: dict[str, Any], call: pytest.CallInfo[None], run: Run
         closeness=closeness.worst,
         catches=mark["catches"],
     )
-    return Verdict(**{**vars(draft), "message": "\n".join(_message(draft, words)) if error else ""})
+    if outcome is Outcome.TIMEOUT and not run.graded:
+        run.timed_out[exercise] = run.timed_out.get(exercise, 0) + 1
+    if error is None:
+        return draft
+    # Whoever reads one report after another is told the same thing once; a grade's messages each stand alone.
+    cause = cause_of(draft)
+    again = cause is not None and cause.id in run.told
+    repeats = outcome in SAME_FAULT and words in run.told
+    if not run.graded:
+        run.told |= {words} | ({cause.id} if cause is not None else set())
+    return replace(draft, message="\n".join(_message(draft, words, again=again)), repeats=repeats)
 
 
 def _named(run: Run, exercise: str, test: str) -> tuple[NamedMistake, ...]:
@@ -113,10 +127,13 @@ def _tree(error: BaseException, depth: int = 0) -> Iterator[BaseException]:
 def fault_words(fault: StudentFault) -> str:
     """What student code did instead of replying; all of it is escaped, since it is the student's text."""
     message = printable(fault.message, 600, newlines=True)
+    place = fault.place
+    if fault.outcome is Outcome.TIMEOUT and place is not None:
+        line = f"{printable(place.file, 100)} line {place.line}: {printable(place.text, 200)}"
+        return f"{message}\n  it was at {line}"
     if fault.outcome is not Outcome.EXCEPTION:
         return message
     lines = []
-    place = fault.place
     if place is not None:
         where = f"{printable(place.file, 100)} line {place.line}"
         lines.append(f"{where} raised {printable(fault.kind, 80)}: {message}")
@@ -131,18 +148,20 @@ def fault_words(fault: StudentFault) -> str:
     return "\n".join(lines)
 
 
-def _message(verdict: Verdict, words: str) -> Iterator[str]:
+def _message(verdict: Verdict, words: str, *, again: bool) -> Iterator[str]:
     """What was called and what came back; the mistake's name where there is evidence; a question; where to read."""
     yield words
     cause = cause_of(verdict)
-    if cause is not None:
+    if cause is not None and again:
+        yield text("messages", "again", id=cause.id)
+    elif cause is not None:
         entry = mistake(cause.id)
         yield text("messages", "named", id=cause.id, title=entry["title"], evidence=cause.message)
         yield text("messages", "question", question=entry["question"])
         yield text("messages", "section", section=entry["section"])
     elif verdict.outcome not in NOT_DIAGNOSED:
         question = question_of(verdict.test.rpartition("::")[2])
-        if question:
+        if question and verdict.outcome not in SAME_FAULT:
             yield text("messages", "question", question=question)
         yield text("messages", "section", section=EXERCISES[verdict.exercise].section)
 

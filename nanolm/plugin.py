@@ -16,8 +16,8 @@ import pytest
 
 from nanolm.environment import environment_problem
 from nanolm.fixtures import rms_norm, swiglu
-from nanolm.implementation import Choice, Implementation, UnknownImplementation, choose
-from nanolm.protocol import Outcome
+from nanolm.implementation import Choice, Implementation, TestCut, UnknownImplementation, choose
+from nanolm.protocol import Outcome, StudentFault
 from nanolm.timelimit import LIMIT_SECONDS, time_limit
 from nanolm.verdict import Verdict
 
@@ -35,6 +35,10 @@ LOCAL_KEY = b"nanolm"
 """Locally the inputs are the same on every machine; a grading run sets a key of its own."""
 
 
+ENOUGH_TIMEOUTS = 2
+"""Locally, tests of an exercise that may run into the time limit before its others are timed out without being run."""
+
+
 class Run:
     """What one pytest run of the graded tests shares. The grader replaces parts of it for its submissions."""
 
@@ -44,6 +48,8 @@ class Run:
         self.implementation = Implementation()
         self.key = LOCAL_KEY
         self.graded = False
+        self.told: set[str] = set()
+        self.timed_out: dict[str, int] = {}
         self.limit_seconds = LIMIT_SECONDS
         self._diagnoser: Diagnoser | None = None
 
@@ -75,6 +81,7 @@ class Run:
     def forget(self) -> None:
         """Another submission comes: nothing that was learned about the last one holds."""
         self._diagnoser = None
+        self.told.clear()
         self.implementation.notes.clear()
 
     def seed(self, test: str) -> int:
@@ -154,12 +161,15 @@ def rng(request: pytest.FixtureRequest) -> np.random.Generator:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Time-limit a graded test and seed its laws."""
-    if graded(item) is None:
+    mark = graded(item)
+    if mark is None:
         return (yield)
     from nanolm.checks import closeness
 
     run = item.config.stash[RUN]
     closeness.reset()
+    if run.timed_out.get(mark["exercise"], 0) >= ENOUGH_TIMEOUTS:
+        raise TestCut(StudentFault(Outcome.TIMEOUT, "not run: other tests of this exercise did not end"))
     function = function_of(item)
     if run.graded and getattr(function, "is_hypothesis_test", False):
         from hypothesis import seed
@@ -219,12 +229,14 @@ def verdict_of(report: pytest.TestReport) -> Verdict | None:
 
 
 def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -> tuple[str, str, Any] | None:
-    """A test of an unattempted exercise is counted, not shown: its exercise is one line of the scoreboard."""
+    """Tests of an unattempted exercise, and those that an earlier test's fault blocks, are counted and not shown."""
     verdict = verdict_of(report) if report.when in ("call", "setup") else None
     if verdict is None:
         return None
     if verdict.outcome is Outcome.NOT_ATTEMPTED:
         return "not attempted", "n", ("NOT ATTEMPTED", {"yellow": True})
+    if verdict.repeats:
+        return "blocked by the same fault", "b", ("BLOCKED", {"red": True})
     return None
 
 

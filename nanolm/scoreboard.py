@@ -12,6 +12,9 @@ from nanolm.verdict import NamedMistake, Verdict
 
 Style = dict[str, bool]
 
+LISTED = 4
+"""Failed tests that a cause lists by name; the messages above have them all."""
+
 
 def exercise_status(verdicts: Sequence[Verdict]) -> str:
     """`passed`, `failed` or `not_attempted`, as the contract has it."""
@@ -55,16 +58,27 @@ def lines(verdicts: Sequence[Verdict], deselected: Mapping[str, int]) -> Iterato
 
 
 def _causes(members: Sequence[Verdict]) -> Iterator[tuple[str, Style]]:
+    """Each root cause above the failures that it explains; every failure stands below the first that does."""
     failed = [v for v in members if v.outcome not in (Outcome.PASSED, Outcome.NOT_ATTEMPTED, Outcome.NOT_RUN_HERE)]
+    left = list(failed)
     causes = root_causes(members)
-    explained: set[str] = set()
     for cause in causes:
         count = explained_by(cause, failed)
         title = mistake(cause.id)["title"]
         yield text("scoreboard", "cause", id=cause.id, title=title, count=count, failed=len(failed)), {"bold": True}
-        explained |= {v.test for v in failed if cause.share == 1.0 or cause.id in v.catches}
-    if causes and len(explained) < len(failed):
-        yield text("scoreboard", "more", count=len(failed) - len(explained)), {}
-    if not causes and failed:
-        outcomes = ", ".join(dict.fromkeys(v.outcome.value.replace("_", " ") for v in failed))
-        yield text("scoreboard", "unnamed", count=len(failed), outcomes=outcomes), {}
+        mine = [v for v in left if explained_by(cause, [v])]
+        yield from _tests(mine)
+        left = [v for v in left if v not in mine]
+    if left and causes:
+        yield text("scoreboard", "more", count=len(left), failed=len(failed)), {}
+        yield from _tests(left)
+    elif left:
+        outcomes = ", ".join(dict.fromkeys(v.outcome.value.replace("_", " ") for v in left))
+        yield text("scoreboard", "unnamed", count=len(left), outcomes=outcomes), {}
+
+
+def _tests(verdicts: Sequence[Verdict]) -> Iterator[tuple[str, Style]]:
+    for verdict in verdicts[:LISTED]:
+        yield text("scoreboard", "explained", test=verdict.test.rpartition("::")[2]), {}
+    if len(verdicts) > LISTED:
+        yield text("scoreboard", "others", count=len(verdicts) - LISTED), {}

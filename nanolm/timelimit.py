@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-LIMIT_SECONDS = float(os.environ.get("NANOLM_TEST_SECONDS", "10"))
+LIMIT_SECONDS = float(os.environ.get("NANOLM_TEST_SECONDS", "5"))
 REPEAT_SECONDS = 0.25
 HARD_FACTOR = 4
 

@@ -39,6 +39,8 @@ class Verdict:
     seconds: float = 0.0
     closeness: float | None = None
     catches: tuple[str, ...] = field(default=())
+    repeats: bool = False
+    """An earlier test of this run ended in the very same fault and told it."""
 
     def to_data(self) -> dict[str, Any]:
         """JSON-able form (it crosses between pytest-xdist's processes)."""

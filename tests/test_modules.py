@@ -249,8 +249,18 @@ def test_rmsnorm_law_of_scale(rms_norm: RMSNormCalls, seed: int, batch: int, len
     eps, c = float(10 ** rng.uniform(-6, -1)), float(2.0 ** rng.integers(-5, 5))
     expected = oracles.rms_norm_rows(inputs.exact(x), inputs.exact(gamma), eps)
     tolerance = tolerances.float32(width)._asdict()
-    checks.close(rms_norm(x, gamma, eps), expected, **tolerance, of=f"RMSNorm({width}, eps)(x)")
-    checks.close(rms_norm(c * x, gamma, c * c * eps), expected, **tolerance, of=f"RMSNorm({width}, c²·eps)(c·x)")
+    checks.close(
+        rms_norm(x, gamma, eps),
+        expected,
+        **tolerance,
+        of=f"RMSNorm({width}, eps={eps:.2g})(x of shape {list(x.shape)})",
+    )
+    checks.close(
+        rms_norm(c * x, gamma, c * c * eps),
+        expected,
+        **tolerance,
+        of=f"RMSNorm({width}, eps={c * c * eps:.2g})({c:g}·x)",
+    )
 
 
 @pytest.mark.graded("swiglu", points=0.5, catches=VALUE)
