@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from nanolm.environment import environment_problem
-from nanolm.fixtures import rms_norm, swiglu
+from nanolm.fixtures import MODULES
 from nanolm.implementation import Choice, Implementation, TestCut, UnknownImplementation, choose
 from nanolm.protocol import Outcome, StudentFault
 from nanolm.timelimit import LIMIT_SECONDS, time_limit
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from nanolm.diagnosis import Diagnoser
-
-__all__ = ["rms_norm", "swiglu"]  # pytest finds fixtures by name in the plugin module
 
 PROPERTY = "nanolm"
 """Key of a verdict among a report's user properties."""
@@ -97,6 +95,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "graded(exercise, points, catches): a graded test, what it is worth and which mistakes it must catch"
     )
+    for module in MODULES:
+        config.pluginmanager.register(module, module.__name__)
     problem = environment_problem()
     if problem:
         raise pytest.UsageError(problem)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nanolm import checks
-from nanolm.fixtures import RMSNormCalls, SwiGLUCalls
+from nanolm.fixtures.modules_file import RMSNormCalls, SwiGLUCalls
 from nanolm.protocol import Outcome
 from nanolm.texts import text
 from tests import inputs, oracles, tolerances

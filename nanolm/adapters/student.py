@@ -58,7 +58,7 @@ class Student:
             raise interface_fault(f"{of} returned {returned}{'' if value is None else ', not a Tensor'}")
         if value.layout is not torch.strided or value.is_meta or value.is_quantized:
             raise interface_fault(f"{of} returned a tensor without plain numbers in it (sparse, quantised or meta)")
-        self.outputs[name] = value.as_subclass(Tensor)  # type: ignore[arg-type]
+        self.outputs[name] = value.as_subclass(Tensor)
 
     def build(self, class_name: str, *arguments: Scalar) -> nn.Module:
         """Construct the student's module; memory that it leaves uninitialised is filled with NaN."""

@@ -1,41 +1,20 @@
-"""Probe inputs of the diagnosis: each shows few mistakes and hides the rest, so that two at once can be told apart.
+"""Probes of `modules.py`.
 
 Tokens of ±1 have the same RMS along every axis and mean zero along the last: they hide wrong axes and centring and
-leave the gain, eps and the dtype to be seen. A new exercise adds its list to `PROBES`.
+leave the gain, eps and the dtype to be seen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor
 
+from nanolm.probes.probe import Array, Probe, argument, gradients, random, tensor
 from nanolm.protocol import Call, Reply
 
-Array = NDArray[np.float64]
-
 SIGNS = np.array([1.0, -1.0, 1.0, -1.0])
-
-
-def output(reply: Reply) -> tuple[str, Array]:
-    """The output: its dtype and shape, and its values."""
-    y = reply.tensors["y"]
-    return f"{str(y.dtype).removeprefix('torch.')}{list(y.shape)}", y.double().numpy().reshape(-1)
-
-
-def gradients(reply: Reply) -> tuple[str, Array]:
-    """All gradients in one row; which arguments they reach is part of the kind."""
-    parts = [reply.gradients[name].double().numpy().reshape(-1) for name in sorted(reply.gradients)]
-    return f"gradients of {sorted(reply.gradients)}", np.concatenate(parts) if parts else np.zeros(0)
-
-
-def argument(reply: Reply) -> tuple[str, Array]:
-    """x as the call left it."""
-    return "argument", reply.arguments["x"].double().numpy().reshape(-1)
 
 
 def row_sizes(reply: Reply) -> tuple[str, Array]:
@@ -45,30 +24,10 @@ def row_sizes(reply: Reply) -> tuple[str, Array]:
     return kind, np.sqrt(np.mean(y.double().numpy() ** 2, axis=-1)).reshape(-1)
 
 
-@dataclass(frozen=True)
-class Probe:
-    """One call and what is read off its reply. Where `coarse`, only "right" and "not right" are told apart."""
-
-    name: str
-    call: Callable[[], Call]
-    read: Callable[[Reply], tuple[str, Array]] = output
-    rtol: float = 1e-4
-    atol: float = 1e-6
-    coarse: bool = False
-
-
-def _tensor(values: object, dtype: torch.dtype = torch.float32) -> Tensor:
-    return torch.tensor(np.asarray(values, dtype=np.float64)).to(dtype)
-
-
-def _random(seed: int, *shape: int) -> Array:
-    return np.random.default_rng(seed).standard_normal(shape)
-
-
 def _signs(*leading: int) -> Array:
     """Tokens of ±1, [*leading, 4]; neighbouring tokens have opposite signs."""
     turns = np.where(np.indices((*leading, 1)).sum(axis=0) % 2, -1.0, 1.0) if leading else np.ones(1)
-    return turns * SIGNS
+    return np.asarray(turns * SIGNS)
 
 
 def _norm(
@@ -83,9 +42,9 @@ def _norm(
     def call() -> Call:
         gain = np.ones(x.shape[-1]) if gamma is None else gamma
         scalars = {"d_model": x.shape[-1]} | ({} if eps is None else {"eps": eps})
-        weights = {"y": _tensor(_random(9, *x.shape))} if upstream else {}
+        weights = {"y": tensor(random(9, *x.shape))} if upstream else {}
         return Call(
-            "rms_norm", {"x": _tensor(x, dtype), "gamma": _tensor(gain, dtype)}, scalars, weights, return_arguments
+            "rms_norm", {"x": tensor(x, dtype), "gamma": tensor(gain, dtype)}, scalars, weights, return_arguments
         )
 
     return call
@@ -107,7 +66,7 @@ def _fresh_norm(reply: Reply) -> tuple[str, Array]:
     return "fresh", np.array([len(values), state])
 
 
-_TOKENS = _random(1, 2, 3, 5)
+_TOKENS = random(1, 2, 3, 5)
 _CENTRED = _TOKENS - _TOKENS.mean(axis=-1, keepdims=True)
 _GAIN_4 = np.array([0.5, 1.3, 1.9, 0.8])
 _GAIN_5 = np.array([0.5, 1.3, 1.9, 0.8, 1.1])
@@ -122,7 +81,7 @@ RMSNORM = (
     Probe("default eps", _norm(0.001 * _signs(1, 1), eps=None)),
     Probe("a zero token", _norm(np.zeros((1, 1, 4)), eps=0.01)),
     Probe("float16 signs of 300", _norm(300 * _signs(1, 2), dtype=torch.float16), rtol=2e-3),
-    Probe("bfloat16 tokens", _norm(_random(3, 1, 24, 64), dtype=torch.bfloat16), row_sizes, rtol=1e-3, coarse=True),
+    Probe("bfloat16 tokens", _norm(random(3, 1, 24, 64), dtype=torch.bfloat16), row_sizes, rtol=1e-3, coarse=True),
     Probe("one axis", _norm(_signs())),
     Probe("two axes", _norm(_signs(3))),
     Probe("four axes", _norm(_signs(2, 3, 2))),
@@ -152,10 +111,10 @@ def _ffn(
             "w_up": np.concatenate([zeros, eye], axis=1),
             "w_down": np.concatenate([eye, zeros], axis=0),
         }
-        weights = {"y": _tensor(np.ones(x.shape))} if upstream else {}
+        weights = {"y": tensor(np.ones(x.shape))} if upstream else {}
         return Call(
             "swiglu",
-            {name: _tensor(value, dtype) for name, value in tensors.items()},
+            {name: tensor(value, dtype) for name, value in tensors.items()},
             {"d_model": 2 * width, "d_ff": width},
             weights,
             return_arguments,
@@ -167,8 +126,8 @@ def _ffn(
 def _random_ffn(*, upstream: bool = False) -> Callable[[], Call]:
     def call() -> Call:
         shapes = {"x": (2, 3, 5), "w_gate": (7, 5), "w_up": (7, 5), "w_down": (5, 7)}
-        tensors = {name: _tensor(_random(20 + i, *shape)) for i, (name, shape) in enumerate(shapes.items())}
-        weights = {"y": _tensor(_random(29, 2, 3, 5))} if upstream else {}
+        tensors = {name: tensor(random(20 + i, *shape)) for i, (name, shape) in enumerate(shapes.items())}
+        weights = {"y": tensor(random(29, 2, 3, 5))} if upstream else {}
         return Call("swiglu", tensors, {"d_model": 5, "d_ff": 7}, weights)
 
     return call
@@ -202,5 +161,3 @@ SWIGLU = (
     Probe("argument", _ffn(_OPEN, _UPS, return_arguments=True), argument),
     Probe("fresh", lambda: Call("swiglu_fresh", {}, {"d_model": 6, "d_ff": 13}), _fresh_ffn),
 )
-
-PROBES: dict[str, tuple[Probe, ...]] = {"rmsnorm": RMSNORM, "swiglu": SWIGLU}

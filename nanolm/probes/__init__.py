@@ -1,0 +1,16 @@
+"""Probe inputs of the diagnosis: each shows few mistakes and hides the rest, so that two at once can be told apart.
+
+One module a file of exercises; a new exercise adds its list to `PROBES`.
+"""
+
+from __future__ import annotations
+
+from nanolm.probes import modules_file
+from nanolm.probes.probe import Probe
+
+__all__ = ["PROBES", "Probe"]
+
+PROBES: dict[str, tuple[Probe, ...]] = {
+    "rmsnorm": modules_file.RMSNORM,
+    "swiglu": modules_file.SWIGLU,
+}
