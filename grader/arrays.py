@@ -118,7 +118,7 @@ def decode(data: bytes | bytearray) -> dict[str, Tensor]:
             tensors[name] = tensor.view(torch.uint8) != 0
     if len(tensors) != len(expected):
         raise WireError("the header names a tensor twice")
-    return tensors
+    return {name: tensors[name] for name in sorted(tensors)}  # safetensors gives them in any order
 
 
 def _checked_header(data: bytes | bytearray) -> dict[str, _Entry]:

@@ -18,7 +18,8 @@ MISTAKES = (
     "rmsnorm/hardcoded-eps", "rmsnorm/low-precision", "rmsnorm/late-widening", "rmsnorm/wrong-dtype",
     "rmsnorm/uninitialised-gamma", "rmsnorm/detached-statistics", "rmsnorm/in-place", "rmsnorm/sum-not-mean",
     "swiglu/swapped-gate-up", "swiglu/gelu-gate__tanh", "swiglu/biased-linear",
-    "swiglu/overflowing-sigmoid__gradient-only", "swiglu/rounded-width", "swiglu/missing-down", "swiglu/rank-restricted",
+    "swiglu/overflowing-sigmoid__gradient-only", "swiglu/rounded-width", "swiglu/missing-down",
+    "swiglu/rank-restricted",
 )  # fmt: skip
 PAIRS = (
     "rmsnorm/centering+forgotten-gamma",

@@ -14,7 +14,6 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import tomllib
 import venv
@@ -422,8 +421,8 @@ class Student:
         """Link what is installed here, but for this project itself: its commands are the instructors'."""
         asked = "import sysconfig; print(sysconfig.get_path('purelib'))"
         there = Path(self.run("python", "-c", asked)[1].strip())
-        for folder in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
-            for entry in Path(folder).iterdir():
+        for folder in (Path(entry) for entry in sys.path if entry.endswith(("site-packages", "dist-packages"))):
+            for entry in folder.iterdir() if folder.is_dir() else ():
                 ours = entry.name.startswith(("nanolm", "grader", "__")) or entry.suffix in (".pth", ".egg-link")
                 if not ours and not (there / entry.name).exists():
                     (there / entry.name).symlink_to(entry)

@@ -1,4 +1,4 @@
-"""`nanolm verify`: the kill matrix. Mistakes die of their named tests and are named first; right answers lose nothing."""
+"""`nanolm verify`: the kill matrix. Mistakes die of named tests and are named first; right answers lose nothing."""
 
 from __future__ import annotations
 

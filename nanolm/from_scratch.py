@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import symtable
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -39,7 +40,6 @@ PROTECTED_PACKAGES = ("torch", "numpy")
 LOOK_UPS = frozenset({"operator.attrgetter", "operator.methodcaller", "pkgutil.resolve_name", "pydoc.locate"})
 SETTERS = frozenset({"setattr", "delattr", "__setattr__", "__delattr__"})
 DICT_SETTERS = frozenset({"update", "setdefault", "pop", "popitem", "clear", "__setitem__", "__delitem__"})
-SHOWN = 60
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def _made_at_the_top(tree: ast.Module) -> set[str]:
             made.add(statement.name)
         elif isinstance(statement, ast.Import | ast.ImportFrom):
             made |= {alias.asname or alias.name for alias in statement.names}
-        elif isinstance(statement, ast.Assign):
+        elif isinstance(statement, ast.Assign) and not isinstance(statement.value, ast.Name):
             made |= {target.id for target in statement.targets if isinstance(target, ast.Name)}
     return made - {name.id for name in ast.walk(tree) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Del)}
 
@@ -92,7 +92,7 @@ class _Reader:
         self.builtins = builtins
         self.nodes = list(ast.walk(tree))
         self.operators = frozenset(FORBIDDEN_OPERATORS.get(exercise, ()))
-        self.own = set(self._own_names())
+        self.own = set(_own_names(self.nodes))
         self.stars: list[str] = []
         self.aliases: dict[str, str] = {"__builtins__": "builtins"}
         self.attributes: dict[str, str] = {}
@@ -100,21 +100,6 @@ class _Reader:
         self._collect_imports()
         for _ in range(2):  # twice: `nn = torch.nn; F = nn.functional`, whatever their order in the walk
             self._collect_assignments()
-
-    def _own_names(self) -> Iterator[str]:
-        """Names that the file itself makes: definitions, variables, attributes that it stores, keyword arguments."""
-        for node in self.nodes:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                yield node.name
-            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                yield node.id
-            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                yield node.attr
-            elif isinstance(node, ast.arg | ast.keyword) and node.arg:
-                yield node.arg
-            elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
-                if isinstance(node.func, ast.Attribute) and node.func.attr in ("add_module", "register_module"):
-                    yield str(node.args[0].value)
 
     def _collect_imports(self) -> None:
         for node in self.nodes:
@@ -137,10 +122,12 @@ class _Reader:
                     self._bind(target, node.value)
             elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:
                 self._bind(node.target, node.value)
-            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-                positional = [*node.args.posonlyargs, *node.args.args]
-                defaults = zip(reversed(positional), reversed(node.args.defaults), strict=False)
-                for argument, default in [*defaults, *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)]:
+            elif isinstance(node, ast.arguments):
+                plain = [*node.posonlyargs, *node.args][::-1]
+                for argument, default in [
+                    *zip(plain, node.defaults[::-1], strict=False),
+                    *zip(node.kwonlyargs, node.kw_defaults, strict=True),
+                ]:
                     if default is not None:
                         self._bind(ast.Name(argument.arg), default)
 
@@ -158,19 +145,14 @@ class _Reader:
 
     def string(self, node: ast.expr) -> str | None:
         """A string that the source shows: a constant, a variable that holds one, a sum of these."""
-        parts: list[str] = []
-        todo = [node]
-        while todo:
-            part = todo.pop()
-            if isinstance(part, ast.Constant) and isinstance(part.value, str):
-                parts.append(part.value)
-            elif isinstance(part, ast.Name) and part.id in self.strings:
-                parts.append(self.strings[part.id])
-            elif isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add):
-                todo += [part.right, part.left]
-            else:
-                return None
-        return "".join(parts)
+        if isinstance(node, ast.Constant):
+            return node.value if isinstance(node.value, str) else None
+        if isinstance(node, ast.Name):
+            return self.strings.get(node.id)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            parts = [self.string(node.left), self.string(node.right)]
+            return None if None in parts else "".join(filter(None, parts))
+        return None
 
     def dotted(self, node: ast.expr) -> str | None:
         """`F.rms_norm` → `torch.nn.functional.rms_norm`; None for anything that is not rooted in an import."""
@@ -193,20 +175,14 @@ class _Reader:
             return node.value, node.attr
         if isinstance(node, ast.NamedExpr):
             return node.value, ""
-        if isinstance(node, ast.Call) and len(node.args) == 1 and _called(node) in ("vars", "__getattribute__"):
-            if isinstance(node.func, ast.Attribute):
-                name = self.string(node.args[0])
-                return (node.func.value, name) if name else None
-            return node.args[0], "__dict__"
         if isinstance(node, ast.Call) and len(node.args) >= 2 and _called(node) in ("getattr", "__getattribute__"):
             name = self.string(node.args[1])
             return (node.args[0], name) if name else None
+        if isinstance(node, ast.Call) and len(node.args) == 1 and _called(node) == "vars":
+            return node.args[0], "__dict__"
         if isinstance(node, ast.Subscript) and (name := self.string(node.slice)):
-            inner = node.value
-            if isinstance(inner, ast.Attribute) and inner.attr == "__dict__":
-                return inner.value, name
-            if isinstance(inner, ast.Call) and len(inner.args) == 1 and _called(inner) == "vars":
-                return inner.args[0], name
+            inner = self._step(node.value)
+            return (inner[0], name) if inner and inner[1] == "__dict__" else None
         return None
 
     def _root(self, node: ast.expr) -> str | None:
@@ -232,12 +208,10 @@ class _Reader:
                     yield Finding(line, name, rule)
 
     def _judge(self, node: ast.AST) -> Iterator[tuple[str, str]]:
-        if isinstance(node, ast.Import):
+        if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0):
+            prefix = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
             for name in node.names:
-                yield from self._judge_path(name.name, name.name)
-        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-            for name in node.names:
-                yield from self._judge_path(f"{node.module}.{name.name}", f"{node.module}.{name.name}")
+                yield from self._judge_path(prefix + name.name, prefix + name.name)
         elif isinstance(node, ast.Attribute | ast.Call | ast.Subscript | ast.Name):
             path = self.dotted(node)
             if path and not (isinstance(node, ast.Name) and not self.stars):
@@ -264,9 +238,8 @@ class _Reader:
                 yield node.attr, "way-round"
             if path is None and node.attr in self.operators and node.attr not in self.own:
                 yield _written(node), "answer"
-        elif isinstance(node, ast.Name) and node.id in FORBIDDEN_BUILTINS and isinstance(node.ctx, ast.Load):
-            if node.id in self.builtins:
-                yield node.id, "way-round"
+        elif isinstance(node, ast.Name) and node.id in self.builtins and isinstance(node.ctx, ast.Load):
+            yield node.id, "way-round"
         elif isinstance(node, ast.Call) and self.dotted(node.func) in LOOK_UPS and node.args:
             name = self.string(node.args[0]) or ""
             if name.replace(":", ".").rpartition(".")[2] in self.operators:
@@ -289,6 +262,14 @@ class _Reader:
             yield f"{_written(node)} (a store into {target})", "way-round"
 
 
+def _own_names(nodes: list[ast.AST]) -> Iterator[str]:
+    """Names that the file itself makes: definitions, arguments, and variables and attributes that it stores."""
+    for node in nodes:
+        if isinstance(getattr(node, "ctx", ast.Store()), ast.Store) and not isinstance(node, ast.alias):
+            names = (getattr(node, field, None) for field in ("name", "id", "attr", "arg"))
+            yield from (name for name in names if isinstance(name, str))
+
+
 def _called(node: ast.Call) -> str:
     function = node.func
     return function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
@@ -296,7 +277,6 @@ def _called(node: ast.Call) -> str:
 
 def _written(node: ast.expr) -> str:
     try:
-        text = ast.unparse(node)
+        return textwrap.shorten(ast.unparse(node), 80, placeholder="…")
     except RecursionError:
         return "a deeply nested name"
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"

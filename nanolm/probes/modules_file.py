@@ -51,12 +51,12 @@ def _norm(
 
 
 def _fresh_norm(reply: Reply) -> tuple[str, Array]:
-    """How many parameters there are, and in which state the first of width 7 begins."""
-    values = [value.double().numpy() for value in reply.tensors.values()]
-    gains = [value for value in values if value.shape == (7,)]
+    """How many parameters there are, and in which state gamma (or the first other of width 7) begins."""
+    values = {name: value.double().numpy() for name, value in sorted(reply.tensors.items())}
+    gains = {name: value for name, value in values.items() if value.shape == (7,)}
     if not gains:
         return "fresh", np.array([len(values), -1.0])
-    gain = gains[0]
+    gain = gains.get("parameter:gamma", next(iter(gains.values())))
     if np.isnan(gain).any():
         state = 1.0
     elif (gain == gain[0]).all():
