@@ -6,14 +6,15 @@ has no other explanation; it is evidence of the kind `property`. Selftests show 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nanolm.protocol import Outcome
+from nanolm.protocol import Outcome, StudentFault
 from nanolm.texts import text
+from nanolm.untrusted import printable
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -193,6 +194,13 @@ def require(condition: bool, headline: str, *, outcome: Outcome, numbers: str = 
     """Anything else that a test states in words of its own (from the catalogue)."""
     if not condition:
         raise CheckFailure(outcome, headline, numbers, implies)
+
+
+def _shown(value: object) -> str:
+    """A number of any size, cut where nobody would read on."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**3:
+        return f"{value:_}" if abs(value) < 10**40 else f"an integer of {value.bit_length()} bits"
+    return printable(repr(value), 80)
 
 
 def _short(value: object) -> str:
