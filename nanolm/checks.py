@@ -190,6 +190,28 @@ def unchanged(after: Tensor, before: Tensor, *, of: str, name: str, implies: str
         raise CheckFailure(Outcome.INPUT_MUTATED, headline, numbers, implies)
 
 
+def equal(actual: object, expected: object, *, of: str, implies: str | None = None) -> None:
+    """Exactly equal, and of the same type: for whole numbers."""
+    if type(actual) is not type(expected) or actual != expected:
+        headline = text("checks", "equal", of=of)
+        numbers = text("checks", "equal_numbers", got=_shown(actual), expected=_shown(expected))
+        raise CheckFailure(Outcome.WRONG_VALUE, headline, numbers, implies)
+
+
+def raises(attempt: Callable[[], object], kind: str, *, of: str, implies: str | None = None) -> None:
+    """The attempt raises an exception of that class (or of a subclass), and no other."""
+    try:
+        attempt()
+    except StudentFault as fault:
+        if fault.outcome is not Outcome.EXCEPTION:
+            raise
+        if kind in fault.bases:
+            return
+        headline = text("checks", "wrong_error", of=of, got=printable(fault.kind, 80), expected=kind)
+        raise CheckFailure(Outcome.WRONG_ERROR, headline, printable(fault.message, 200)) from fault
+    raise CheckFailure(Outcome.WRONG_ERROR, text("checks", "no_error", of=of, expected=kind), implies=implies)
+
+
 def require(condition: bool, headline: str, *, outcome: Outcome, numbers: str = "", implies: str | None = None) -> None:
     """Anything else that a test states in words of its own (from the catalogue)."""
     if not condition:
