@@ -12,10 +12,10 @@ from importlib import metadata
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from nanolm.environment import environment_problem
+from nanolm.environment import INSTALL, environment_problem
 from nanolm.implementation import UnknownImplementation, choose
 
-PACKAGES = ("torch", "numpy", "einops", "jaxtyping", "pytest", "hypothesis", "safetensors", "msgspec")
+PACKAGES = ("torch", "numpy", "einops", "jaxtyping", "pytest", "hypothesis", "safetensors")
 GROUP = "nanolm.doctor"
 
 
@@ -58,7 +58,7 @@ def _package(name: str) -> Finding:
     try:
         version = metadata.version(name)
     except metadata.PackageNotFoundError:
-        return Finding(name, "not installed", "run `make setup`, or `pip install -e .` in the folder of the exercises")
+        return Finding(name, "not installed", f"run `{INSTALL}` in the folder of the exercises")
     return Finding(name, version, (environment_problem(torch=version) or "") if name == "torch" else "")
 
 

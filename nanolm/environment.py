@@ -7,6 +7,7 @@ from importlib import metadata
 
 PYTHON = ((3, 11), (3, 14))
 TORCH = (2, 4)
+INSTALL = "python -m pip install -r requirements.lock -e ."
 
 
 def environment_problem(
@@ -23,7 +24,7 @@ def environment_problem(
         try:
             torch = metadata.version("torch")
         except metadata.PackageNotFoundError:
-            return "PyTorch is not installed in this environment: run `make setup`, or `pip install torch`."
+            return f"PyTorch is not installed in this environment: run `{INSTALL}` in the folder of the exercises."
     if torch is not None and _release(torch) < TORCH:
         return f"PyTorch {torch} is too old: version {TORCH[0]}.{TORCH[1]} or newer is needed (`pip install -U torch`)."
     return None

@@ -7,7 +7,6 @@ locally and inside the worker in grading, so both report alike.
 from __future__ import annotations
 
 import traceback
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -136,20 +135,22 @@ def copy_with_strides(tensor: Tensor) -> Tensor:
 
 
 def _gradients(outputs: dict[str, Tensor], leaves: dict[str, Tensor], call: Call) -> dict[str, Tensor]:
-    """Gradients of `sum(upstream · output)` with respect to each leaf that it depends on."""
-    reached: list[Any] = [(outputs[name], upstream) for name, upstream in call.upstream.items() if name in outputs]
-    pairs = [(output, upstream) for output, upstream in reached if output.requires_grad]
-    for output, upstream in pairs:
+    """Gradients of `sum(upstream · output)` with respect to each leaf that it depends on.
+
+    By `backward()` on that sum: handing `upstream` to torch.autograd.grad gives the same but imports sympy first, 0.3 s.
+    """
+    total: Tensor | None = None
+    for name, upstream in call.upstream.items():
+        output = outputs.get(name)
+        if output is None or not output.requires_grad:
+            continue
         if output.shape != upstream.shape:
             raise StudentFault(
                 Outcome.WRONG_SHAPE, f"the output has shape {list(output.shape)}, not {list(upstream.shape)}"
             )
-    if not pairs:
+        weighted = (output * upstream.to(output.dtype)).sum()
+        total = weighted if total is None else total + weighted
+    if total is None:
         return {}
-    gradients = torch.autograd.grad(
-        [output for output, _ in pairs],
-        list(leaves.values()),
-        [upstream.to(output.dtype) for output, upstream in pairs],
-        allow_unused=True,
-    )
-    return {name: gradient for name, gradient in zip(leaves, gradients, strict=True) if gradient is not None}
+    total.backward()  # type: ignore[no-untyped-call]
+    return {name: leaf.grad for name, leaf in leaves.items() if leaf.grad is not None}

@@ -1,10 +1,10 @@
 """The from-scratch rule, read off the source: which forbidden names a file uses. Nothing is executed.
 
 A name counts where it is *used as code*: comments, docstrings and strings may mention anything. Aliases are followed
-(`import torch.nn.functional as F`, `norm = F.layer_norm`, `self.lib = F`), and so are look-ups by a constant name
-(`getattr`, `vars(F)[…]`, `sys.modules[…]`). Where an operator is taken from something that the source does not show
-(an argument, a function's result), it counts unless the file itself makes an attribute of that name: a student's own
-function, class or sub-module that happens to be called `layer_norm` is theirs to use.
+(`import torch.nn.functional as F`, `from torch import nn as N`, `norm = F.layer_norm`), and so are look-ups by a name
+that the source shows (`getattr`, `vars(F)[…]`). An operator that is taken from something else (an argument, a
+function's result) counts unless the file itself makes an attribute of that name: a student's own function, class or
+sub-module that happens to be called `layer_norm` is theirs to use.
 """
 
 from __future__ import annotations
@@ -15,19 +15,10 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-NORM_OPERATORS = (
-    "rms_norm",
-    "layer_norm",
-    "native_layer_norm",
-    "fused_rms_norm",
-    "RMSNorm",
-    "LayerNorm",
-)
+NORM_FUNCTIONS = ("rms_norm", "layer_norm", "native_layer_norm", "fused_rms_norm", "_fused_rms_norm")
+NORM_OPERATORS = (*NORM_FUNCTIONS, "RMSNorm", "LayerNorm")
 
-FORBIDDEN_OPERATORS: dict[str, tuple[str, ...]] = {
-    "rmsnorm": NORM_OPERATORS,
-    "qk_norm": NORM_OPERATORS,
-}
+FORBIDDEN_OPERATORS = {"rmsnorm": NORM_OPERATORS, "qk_norm": NORM_OPERATORS}
 """For each exercise, the last parts of torch names that are its answer."""
 
 FORBIDDEN_BUILTINS = frozenset({"exec", "eval", "compile", "__import__"})
@@ -35,9 +26,9 @@ FORBIDDEN_MODULES = frozenset({"importlib", "gc", "ctypes", "inspect"})
 FRAME_ATTRIBUTES = frozenset(
     {"f_back", "f_locals", "f_globals", "f_builtins", "tb_frame", "gi_frame", "cr_frame", "ag_frame", "__globals__"}
 )
-FRAME_FUNCTIONS = frozenset({"_getframe", "_getframemodulename", "_current_frames"})
-PROTECTED_PACKAGES = ("torch", "numpy")
+FRAME_FUNCTIONS = frozenset({"_getframe", "_current_frames"})
 LOOK_UPS = frozenset({"operator.attrgetter", "operator.methodcaller", "pkgutil.resolve_name", "pydoc.locate"})
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 SETTERS = frozenset({"setattr", "delattr", "__setattr__", "__delattr__"})
 DICT_SETTERS = frozenset({"update", "setdefault", "pop", "popitem", "clear", "__setitem__", "__delitem__"})
 
@@ -55,34 +46,36 @@ def check_source(text: str, exercise: str) -> list[Finding]:
     """Forbidden names that `text` uses in an answer to `exercise`; a text that does not parse has none here."""
     try:
         tree = ast.parse(text)
-        builtins = _builtins_used(symtable.symtable(text, "", "exec"), _made_at_the_top(tree))
+        builtins = _builtins_used(symtable.symtable(text, "", "exec"), set(_made_by(tree.body)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    return sorted(_Reader(tree, exercise, builtins).findings(), key=lambda finding: finding.line)
+    try:
+        return sorted(_Reader(tree, exercise, builtins).findings(), key=lambda finding: finding.line)
+    except RecursionError:
+        return [Finding(1, "an expression nested too deeply to be read", "way-round")]
 
 
-def _made_at_the_top(tree: ast.Module) -> set[str]:
-    """Names that the top of the file binds whatever happens: below an `if`, Python's own might still be meant."""
-    made: set[str] = set()
-    for statement in tree.body:
-        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
-            made.add(statement.name)
-        elif isinstance(statement, ast.Import | ast.ImportFrom):
-            made |= {alias.asname or alias.name for alias in statement.names}
-        elif isinstance(statement, ast.Assign) and not isinstance(statement.value, ast.Name):
-            made |= {target.id for target in statement.targets if isinstance(target, ast.Name)}
-    return made - {name.id for name in ast.walk(tree) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Del)}
+def _made_by(body: list[ast.stmt]) -> Iterator[str]:
+    """Names that statements bind whatever happens; `eval = eval` makes nothing new, nor does what `if` may skip."""
+    for item in body:
+        if isinstance(item, ast.Import | ast.ImportFrom):
+            yield from (name.asname or name.name for name in item.names)
+        elif not isinstance(item, ast.Delete) and not isinstance(getattr(item, "value", None), ast.Name):
+            targets = [item.target] if isinstance(item, ast.AnnAssign) else getattr(item, "targets", [item])
+            yield from (getattr(target, "id", getattr(target, "name", "")) for target in targets)
 
 
-def _builtins_used(scope: symtable.SymbolTable, made: set[str]) -> set[str]:
-    """The forbidden builtins that a scope or one inside it refers to as Python's own."""
-    used = {
-        symbol.get_name()
-        for symbol in scope.get_symbols()
-        if symbol.is_referenced() and (symbol.is_global() or scope.get_type() != "function")
-    }
-    used = used & FORBIDDEN_BUILTINS - made
-    return used.union(*(_builtins_used(child, made) for child in scope.get_children()))
+def _builtins_used(top: symtable.SymbolTable, made: set[str]) -> set[str]:
+    """The forbidden builtins that some scope of the file refers to as Python's own."""
+    used: set[str] = set()
+    scopes = [top]
+    for scope in scopes:  # which grows: a scope's children follow it
+        scopes += scope.get_children()
+        shared = {name for name in FORBIDDEN_BUILTINS - made if name in scope.get_identifiers()}
+        symbols = [scope.lookup(name) for name in shared]
+        falls_through = scope.get_type() != "function"
+        used |= {s.get_name() for s in symbols if s.is_referenced() and (falls_through or s.is_global())}
+    return used
 
 
 class _Reader:
@@ -92,10 +85,11 @@ class _Reader:
         self.builtins = builtins
         self.nodes = list(ast.walk(tree))
         self.operators = frozenset(FORBIDDEN_OPERATORS.get(exercise, ()))
-        self.own = set(_own_names(self.nodes))
+        self.names = {node.id for node in self.nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        self.names |= {node.name for node in self.nodes if isinstance(node, DEFINITIONS)}
+        self.own_attributes = set(_own_attributes(self.nodes))
         self.stars: list[str] = []
         self.aliases: dict[str, str] = {"__builtins__": "builtins"}
-        self.attributes: dict[str, str] = {}
         self.strings: dict[str, str] = {}
         self._collect_imports()
         for _ in range(2):  # twice: `nn = torch.nn; F = nn.functional`, whatever their order in the walk
@@ -122,14 +116,6 @@ class _Reader:
                     self._bind(target, node.value)
             elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:
                 self._bind(node.target, node.value)
-            elif isinstance(node, ast.arguments):
-                plain = [*node.posonlyargs, *node.args][::-1]
-                for argument, default in [
-                    *zip(plain, node.defaults[::-1], strict=False),
-                    *zip(node.kwonlyargs, node.kw_defaults, strict=True),
-                ]:
-                    if default is not None:
-                        self._bind(ast.Name(argument.arg), default)
 
     def _bind(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List):
@@ -140,8 +126,6 @@ class _Reader:
                 self.aliases[target.id] = path
             elif (constant := self.string(value)) is not None:
                 self.strings[target.id] = constant
-        elif isinstance(target, ast.Attribute) and self.dotted(target.value) is None and (path := self.dotted(value)):
-            self.attributes[target.attr] = path
 
     def string(self, node: ast.expr) -> str | None:
         """A string that the source shows: a constant, a variable that holds one, a sum of these."""
@@ -156,47 +140,34 @@ class _Reader:
 
     def dotted(self, node: ast.expr) -> str | None:
         """`F.rms_norm` → `torch.nn.functional.rms_norm`; None for anything that is not rooted in an import."""
-        attributes: list[str] = []
-        while True:
-            step = self._step(node)
-            if step is None:
-                break
+        names: list[str] = []
+        while (step := self._step(node)) is not None:
             node, name = step
-            if name:
-                attributes.append(name)
+            names.append(name)
         root = self._root(node)
-        while root is None and attributes:  # `self.lib.rms_norm`, where `self.lib = F` stands elsewhere
-            root = self.attributes.get(attributes.pop())
-        return ".".join([root, *reversed(attributes)]) if root else None
+        return ".".join([root, *reversed(names)]) if root else None
 
     def _step(self, node: ast.expr) -> tuple[ast.expr, str] | None:
         """One look-up by name: what it is done on, and the name."""
         if isinstance(node, ast.Attribute):
             return node.value, node.attr
-        if isinstance(node, ast.NamedExpr):
-            return node.value, ""
         if isinstance(node, ast.Call) and len(node.args) >= 2 and _called(node) in ("getattr", "__getattribute__"):
             name = self.string(node.args[1])
             return (node.args[0], name) if name else None
         if isinstance(node, ast.Call) and len(node.args) == 1 and _called(node) == "vars":
             return node.args[0], "__dict__"
         if isinstance(node, ast.Subscript) and (name := self.string(node.slice)):
+            if isinstance(node.value, ast.Name) and node.value.id == "__builtins__":
+                return node.value, name
             inner = self._step(node.value)
             return (inner[0], name) if inner and inner[1] == "__dict__" else None
         return None
 
     def _root(self, node: ast.expr) -> str | None:
-        if isinstance(node, ast.Name):
-            if node.id in self.aliases or node.id in self.own or not self.stars:
-                return self.aliases.get(node.id)
-            return f"{self.stars[-1]}.{node.id}"
-        if isinstance(node, ast.Subscript) and (name := self.string(node.slice)):
-            if isinstance(node.value, ast.Call) and _called(node.value) in ("globals", "locals", "vars"):
-                return self.aliases.get(name)
-            if isinstance(node.value, ast.Name | ast.Attribute):
-                held = self.dotted(node.value) or ""
-                return name if held.endswith("sys.modules") else f"builtins.{name}" if held == "builtins" else None
-        return None
+        if not isinstance(node, ast.Name):
+            return None
+        starred = self.stars and node.id not in self.names and node.id not in self.aliases
+        return f"{self.stars[-1]}.{node.id}" if starred else self.aliases.get(node.id)
 
     def findings(self) -> Iterator[Finding]:
         seen: set[tuple[int, str]] = set()
@@ -233,10 +204,11 @@ class _Reader:
             yield written, "way-round"
 
     def _judge_look_up(self, node: ast.expr, path: str | None) -> Iterator[tuple[str, str]]:
-        if isinstance(node, ast.Attribute):
-            if node.attr in FRAME_ATTRIBUTES:
-                yield node.attr, "way-round"
-            if path is None and node.attr in self.operators and node.attr not in self.own:
+        step = self._step(node)
+        if step is not None:
+            if step[1] in FRAME_ATTRIBUTES:
+                yield step[1], "way-round"
+            if path is None and step[1] in self.operators and step[1] not in self.own_attributes:
                 yield _written(node), "answer"
         elif isinstance(node, ast.Name) and node.id in self.builtins and isinstance(node.ctx, ast.Load):
             yield node.id, "way-round"
@@ -247,36 +219,32 @@ class _Reader:
 
     def _judge_store(self, node: ast.expr) -> Iterator[tuple[str, str]]:
         """Stores into torch or numpy: `F.silu = …`, `vars(F)["silu"] = …`, `setattr(F, …)`, `F.__dict__.update(…)`."""
-        target: str | None = None
+        held: list[ast.expr] = []
         if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
-            base = self.dotted(node.value) or ""
-            target = base if isinstance(node, ast.Attribute) or base.endswith("__dict__") else None
-        elif isinstance(node, ast.Call) and _called(node) in SETTERS:
-            owner = node.func.value if isinstance(node.func, ast.Attribute) else None
-            held = [self.dotted(item) for item in (owner, *node.args[:1]) if item is not None]
-            target = next((path for path in held if path), None)
-        elif isinstance(node, ast.Call) and _called(node) in DICT_SETTERS and isinstance(node.func, ast.Attribute):
-            base = self.dotted(node.func.value) or ""
-            target = base if base.endswith("__dict__") else None
-        if target and target.partition(".")[0] in PROTECTED_PACKAGES:
-            yield f"{_written(node)} (a store into {target})", "way-round"
+            held = [node.value]
+        elif isinstance(node, ast.Call) and _called(node) in SETTERS | DICT_SETTERS:
+            held = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+            held += node.args[:1] if _called(node) in SETTERS else []
+        in_dict = isinstance(node, ast.Subscript) or (isinstance(node, ast.Call) and _called(node) in DICT_SETTERS)
+        for target in filter(None, map(self.dotted, held)):
+            if target.partition(".")[0] in ("torch", "numpy") and (target.endswith("__dict__") or not in_dict):
+                yield f"{_written(node)} (a store into {target})", "way-round"
 
 
-def _own_names(nodes: list[ast.AST]) -> Iterator[str]:
-    """Names that the file itself makes: definitions, arguments, and variables and attributes that it stores."""
+def _own_attributes(nodes: list[ast.AST]) -> Iterator[str]:
+    """Attributes that the file itself makes: it stores them, a class body defines them, a call is given them."""
     for node in nodes:
-        if isinstance(getattr(node, "ctx", ast.Store()), ast.Store) and not isinstance(node, ast.alias):
-            names = (getattr(node, field, None) for field in ("name", "id", "attr", "arg"))
-            yield from (name for name in names if isinstance(name, str))
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+        elif isinstance(node, ast.keyword) and node.arg:
+            yield node.arg
+        elif isinstance(node, ast.ClassDef):
+            yield from _made_by(node.body)
 
 
 def _called(node: ast.Call) -> str:
-    function = node.func
-    return function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+    return getattr(node.func, "id", getattr(node.func, "attr", ""))
 
 
 def _written(node: ast.expr) -> str:
-    try:
-        return textwrap.shorten(ast.unparse(node), 80, placeholder="…")
-    except RecursionError:
-        return "a deeply nested name"
+    return textwrap.shorten(ast.unparse(node), 80, placeholder="…")

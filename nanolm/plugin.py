@@ -6,6 +6,7 @@ pytest. Imports torch only when a test needs it.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import hmac
 import os
@@ -142,6 +143,11 @@ def pytest_collection(session: pytest.Session) -> None:
             suppress_health_check=list(HealthCheck),
         )
     settings.load_profile("nanolm-graded" if session.config.stash[RUN].graded else "nanolm-local")
+
+
+def pytest_collection_finish() -> None:
+    """What has been imported stays: hypothesis collects garbage once, and need not walk through torch for it."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
