@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from grader.session import Job
+from grader.session import CannotStart, Job
 from nanolm.course import EXERCISES, GIVEN_FILES, exercise_files
 
 Kind = Literal["rejected", "pairs", "accepted"]
@@ -46,8 +46,11 @@ class Specimen:
 
 
 def given(root: Path) -> dict[str, str]:
-    """The course's own files, which every submission gets."""
-    return {name: (root / "exercises" / name).read_text(encoding="utf-8") for name in GIVEN_FILES}
+    """The course's own files, which every submission gets; raises CannotStart where one cannot be read."""
+    try:
+        return {name: (root / "exercises" / name).read_text(encoding="utf-8") for name in GIVEN_FILES}
+    except (OSError, UnicodeDecodeError) as error:
+        raise CannotStart(f"a file that the course gives cannot be read: {error}") from error
 
 
 def package_job(root: Path, package: str, name: str) -> Job:

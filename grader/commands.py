@@ -54,6 +54,8 @@ def grade(arguments: Sequence[str]) -> int:
         parser.error("--processes takes a whole number from 1 on")
     if options.json and not options.json.resolve().parent.is_dir():
         parser.error(f"--json: there is no folder {str(options.json.resolve().parent)!r}")
+    if options.json and options.json.is_dir():
+        parser.error(f"--json: {str(options.json)!r} is a folder")
     return _guarded(lambda: _grade(parser, options))
 
 
@@ -62,7 +64,7 @@ def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     from grader.grading import grade_paths
     from grader.table import console, grade_table, messages
 
-    root = find_root(options.course)
+    root = find_root(options.course, [*options.paths, *options.classes])
     paths: list[Path] = list(options.paths)
     try:
         for folder in options.classes:
@@ -227,7 +229,9 @@ def release(arguments: Sequence[str]) -> int:
 
 
 def _release(options: argparse.Namespace) -> int:
-    from grader.release import ReleaseError, smoke_test, write_students_copy
+    from grader.leaks import ReleaseError
+    from grader.release import write_students_copy
+    from grader.smoke import smoke_test
 
     root = find_root(options.course)
     try:

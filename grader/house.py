@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -9,16 +10,23 @@ class HouseError(RuntimeError):
     """No course folder could be found: grading cannot start."""
 
 
-def find_root(asked: Path | None = None) -> Path:
-    """The course folder: the one asked for, else the nearest above the working directory, else that of this install."""
+def find_root(asked: Path | None = None, submissions: Sequence[Path] = ()) -> Path:
+    """The course folder: the one asked for, else the nearest above the working directory, else that of this install.
+
+    A folder inside a submission is passed over: students may hand in their whole copy, and its tests are not ours.
+    """
     if asked is not None:
         if not _is_root(asked):
             raise HouseError(f"{asked} holds no course: tests/ and exercises/ are expected there")
         return asked.resolve()
     here = Path.cwd()
-    for candidate in (here, *here.parents, Path(__file__).resolve().parent.parent):
-        if _is_root(candidate):
+    theirs = {path.resolve() for path in submissions}
+    for candidate in (here, *here.parents):
+        if _is_root(candidate) and theirs.isdisjoint((candidate, *candidate.parents)):
             return candidate
+    installed = Path(__file__).resolve().parent.parent
+    if _is_root(installed):
+        return installed
     raise HouseError("no course found here or above: go to its folder, or name it with --course DIR")
 
 

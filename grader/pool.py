@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from grader.remote import Limits, WorkerBackend, Zygote
+from grader.remote import InfrastructureError, Limits, WorkerBackend, Zygote
 from grader.results import SubmissionResult
 from grader.session import CannotStart, Job, Settings, run_session
 
@@ -44,7 +44,12 @@ def grade_all(
 def _grade_here(
     jobs: Any, settings: Settings, on_result: Callable[[SubmissionResult], None], limits: Limits | None
 ) -> None:
-    with Zygote() as zygote:
+    zygote = Zygote()
+    try:
+        zygote.start()
+    except InfrastructureError as error:
+        raise CannotStart(f"no workers can be started here: {error}") from error
+    with zygote:
         run_session(settings, jobs, lambda texts: WorkerBackend(zygote, texts, limits), on_result)
 
 
@@ -71,6 +76,8 @@ def _grade_in_processes(
     count: int,
     limits: Limits | None,
 ) -> list[SubmissionResult]:
+    # A process started with -c looks for modules in the working directory first, and that may be a class's folder.
+    os.environ["PYTHONSAFEPATH"] = "1"
     context = multiprocessing.get_context("spawn")
     tasks, answers = context.Queue(), context.Queue()
     for position, job in enumerate(jobs):

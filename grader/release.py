@@ -1,28 +1,23 @@
 """The students' copy: stubs, tests and the course kit, with project files of its own and no answer in it.
 
 What is copied is a short list of folders and files, never "everything but". What then stands in the copy is read again,
-line by line, before it gets its name: see `Secrets` for what counts as a leak. The smoke test does what a student
-does on the first evening.
+line by line, before it gets its name: see `grader.leaks` for what counts as a leak.
 """
 
 from __future__ import annotations
 
-import ast
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import tomllib
-import venv
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
-from grader.stubs import MARKER_LIKE, Region, StubError, split
+from grader.leaks import ReleaseError, Secrets
+from grader.stubs import StubError
 from grader.sync import problems
 from nanolm.cli import STUDENTS
 from nanolm.course import EXERCISES
@@ -46,16 +41,6 @@ GRADERS_ONLY = ("msgspec", "rich")
 
 CACHES = re.compile(r"\.|__pycache__$|.*\.(pyc|egg-info)$")
 """Names that are left out where there is no git to say what belongs to the course."""
-
-BINARY = (".safetensors", ".png")
-"""The only files of the copy that need not be text: nobody can read a line of code in them."""
-
-WHOLE_LINE, ANYWHERE = 15, 25
-RUN_LINES, RUN_LENGTH = 3, 60
-
-
-class ReleaseError(RuntimeError):
-    """The students' copy cannot be written, or does not work; the text is one sentence for the instructor."""
 
 
 def write_students_copy(root: Path, target: Path) -> list[str]:
@@ -241,217 +226,3 @@ def students_lock(text: str, direct: list[str]) -> str:
 
 
 # ── Proof ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-class Secrets:
-    """What must not stand in the students' copy, and the search for it.
-
-    Four things are leaks; blank space is normalised, and of a notebook every string is read.
-
-    1. A file of `mistakes/`, whole.
-    2. Anything that looks like a solution marker.
-    3. A statement of a solution region that does not also stand outside all regions: from 15 characters on as a whole
-       line, from 25 on also inside one (a comment, a sentence, a string). Comments and lines that only open a block do
-       not count: an oracle may well say `for _ in range(n_iters):` too.
-    4. Three neighbouring code lines of a bank file, 60 characters together, at least two of which do not stand in the
-       stubs. Imports, comments, docstrings and blank lines of the bank are passed over, and so are imports, comments
-       and blank lines of the copy. A single line would not do: bank files share theirs with one another and with
-       honest tests. Three in the same order are a copy.
-    """
-
-    def __init__(self, root: Path) -> None:
-        self.region_lines: dict[str, str] = {}
-        self.runs: dict[tuple[str, ...], str] = {}
-        self.bank_files: dict[bytes, str] = {}
-        outside: set[str] = set()
-        for path in sorted((root / "solutions").glob("*.py")):
-            for part in split(path.read_text(encoding="utf-8"), path.name):
-                if isinstance(part, Region):
-                    for line in map(_plain, part.lines):
-                        if len(line) >= WHOLE_LINE and not line.startswith("#") and not line.endswith(":"):
-                            self.region_lines.setdefault(line, f"solutions/{path.name}")
-                else:
-                    outside.add(_plain(part))
-        for line in outside & self.region_lines.keys():
-            del self.region_lines[line]
-        for path in sorted((root / "mistakes").rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
-                name = path.relative_to(root).as_posix()
-                self.bank_files[path.read_bytes().strip()] = name
-                if path.suffix == ".py":
-                    self._add_bank_file(name, path.read_text(encoding="utf-8"), outside)
-        if not self.region_lines or not self.runs:
-            raise ReleaseError("solutions/ or mistakes/ is empty, so nothing can be proven about the copy")
-
-    def _add_bank_file(self, name: str, text: str, public: set[str]) -> None:
-        code = [line for _, line in _code(_without_docstrings(text).splitlines())]
-        for start in range(len(code) - RUN_LINES + 1):
-            run = tuple(code[start : start + RUN_LINES])
-            if sum(map(len, run)) >= RUN_LENGTH and sum(line not in public for line in run) >= 2:
-                self.runs.setdefault(run, name)
-
-    def leak(self, name: str, data: bytes) -> str | None:
-        """The first leak in a file of the copy, as a clause that names file and line; None where there is none."""
-        if data.strip() in self.bank_files:
-            return f"{name} is {self.bank_files[data.strip()]}"
-        try:
-            text = data.decode("utf-8")
-        except UnicodeDecodeError:
-            return None if name.endswith(BINARY) else f"{name} is not text, so nobody can say what is in it"
-        lines = _lines_of(name, text)
-        for number, line in enumerate(lines, 1):
-            if MARKER_LIKE.search(line):
-                return f"{name} line {number} looks like a solution marker: {line.strip()[:80]!r}"
-        plain = [_plain(line) for line in lines]
-        whole, joined = set(plain), "\n".join(plain)
-        for secret, origin in self.region_lines.items():
-            if secret in whole or (len(secret) >= ANYWHERE and secret in joined):
-                number = next(n for n, line in enumerate(plain, 1) if secret in line)
-                return f"{name} line {number} holds a line of a solution in {origin}: {secret!r}"
-        code = list(_code(lines))
-        for start in range(len(code) - RUN_LINES + 1):
-            run = tuple(line for _, line in code[start : start + RUN_LINES])
-            if run in self.runs:
-                return f"{name} line {code[start][0]} begins with lines of {self.runs[run]}: {run[0]!r}"
-        return None
-
-
-def _plain(line: str) -> str:
-    return " ".join(line.split())
-
-
-def _code(lines: list[str]) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(map(_plain, lines), 1):
-        if line and not line.startswith("#") and not re.match(r"(import|from)\b", line):
-            yield number, line
-
-
-def _without_docstrings(text: str) -> str:
-    lines = text.splitlines()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
-            first = node.body[0]
-            lines[first.lineno - 1 : first.end_lineno] = [""] * ((first.end_lineno or 0) - first.lineno + 1)
-    return "\n".join(lines)
-
-
-def _lines_of(name: str, text: str) -> list[str]:
-    """The lines that a person sees: a notebook's are inside its JSON strings."""
-    if name.endswith(".ipynb"):
-        try:
-            return "\n".join(_strings(json.loads(text))).splitlines()
-        except json.JSONDecodeError as error:
-            raise ReleaseError(f"nothing was written, because {name} is not a notebook: {error}") from error
-    return text.splitlines()
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list) and all(isinstance(item, str) for item in value):
-        yield "".join(value)  # nbformat splits a cell into lines that keep their ends
-    elif isinstance(value, list | dict):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _strings(item)
-
-
-# ── Smoke test ───────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def smoke_test(target: Path, on_step: Callable[[str], None], *, reuse_packages: bool = False) -> str:
-    """Do with the copy what a student does on the first evening; returns a sentence that says what was seen.
-
-    Fresh environment, install from the lock, first run of the tests, `nanolm doctor`. All of it happens in a scratch
-    copy, so that the released folder stays as it was written. `reuse_packages` takes the packages of this environment
-    instead of installing the lock's: seconds instead of minutes, and no proof of the lock. No answer is written into
-    the copy: what answers give is proven by `nanolm verify`. Raises ReleaseError with what went wrong.
-    """
-    with tempfile.TemporaryDirectory(prefix="nanolm-smoke-") as scratch:
-        copy = Path(scratch).resolve() / "exercises of a student"  # with blanks, as in many a home folder
-        shutil.copytree(target, copy)
-        student = Student(copy, copy / ".venv")
-        student.install(on_step, reuse_packages=reuse_packages)
-        on_step("running the tests on the stubs")
-        status, output = student.run("pytest", NANOLM_IMPL="exercises")
-        counts = outcome_counts(output)
-        attempted = set(counts) - {"not attempted", "skipped", "warning", "warnings"}
-        if status != 1 or attempted or not counts.get("not attempted"):
-            raise ReleaseError(
-                f"the stubs should leave every test not attempted (exit status {status}):\n{_tail(output)}"
-            )
-        on_step("asking `nanolm doctor`")
-        status, output = student.run("nanolm", "doctor")
-        if status != 0:
-            raise ReleaseError(f"`nanolm doctor` is not content (exit status {status}):\n{_tail(output)}")
-        on_step("asking for an instructors' command")
-        status, output = student.run("nanolm", "grade", "exercises")
-        if status != 2 or "instructors' command" not in output:
-            raise ReleaseError(f"`nanolm grade` should be missing and say so (exit status {status}):\n{_tail(output)}")
-    packages = "the packages of this environment" if reuse_packages else "the locked packages in a fresh environment"
-    return (
-        f"The copy works with {packages}: {counts['not attempted']} tests, all not attempted; `nanolm doctor` is "
-        "content; `nanolm grade` says that it is an instructors' command."
-    )
-
-
-class Student:
-    """A student's machine: the copy in a folder, an environment, commands that run there."""
-
-    def __init__(self, folder: Path, environment: Path) -> None:
-        self.folder = folder
-        self.scripts = environment / ("Scripts" if os.name == "nt" else "bin")
-        self.environment = environment
-
-    def install(self, on_step: Callable[[str], None], *, reuse_packages: bool = False) -> None:
-        """Make the environment and install the copy, as its README says or with the packages that are here already."""
-        on_step("making a fresh environment")
-        venv.create(self.environment, with_pip=not reuse_packages, symlinks=os.name != "nt")
-        what = ["-r", "requirements.lock", "-e", "."]
-        if reuse_packages:
-            self._borrow_packages()
-            what = ["--no-build-isolation", "--no-deps", "-e", "."]
-            on_step("installing the copy")
-        else:
-            on_step("installing the lock and the copy (PyTorch is large: this can take minutes)")
-        status, output = self.run("python", "-m", "pip", "install", "--quiet", *what)
-        if status != 0:
-            raise ReleaseError(f"the copy cannot be installed (exit status {status}):\n{_tail(output)}")
-
-    def _borrow_packages(self) -> None:
-        """Link what is installed here, but for this project itself: its commands are the instructors'."""
-        asked = "import sysconfig; print(sysconfig.get_path('purelib'))"
-        there = Path(self.run("python", "-c", asked)[1].strip())
-        for folder in (Path(entry) for entry in sys.path if entry.endswith(("site-packages", "dist-packages"))):
-            for entry in folder.iterdir() if folder.is_dir() else ():
-                ours = entry.name.startswith(("nanolm", "grader", "__")) or entry.suffix in (".pth", ".egg-link")
-                if not ours and not (there / entry.name).exists():
-                    (there / entry.name).symlink_to(entry)
-
-    def run(self, program: str, *arguments: str, **variables: str) -> tuple[int, str]:
-        """Run one of the environment's programs in the student's folder; returns exit status and all output."""
-        inherited = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith(("NANOLM_", "PYTEST_", "PYTHON", "COV_")) and name != "VIRTUAL_ENV"
-        }
-        path = os.pathsep.join([str(self.scripts), inherited.get("PATH", "")])
-        executable = shutil.which(program, path=str(self.scripts))
-        if executable is None:  # borrowed packages come without their scripts
-            command = [str(self.scripts / Path(sys.executable).name), "-m", program, *arguments]
-        else:
-            command = [executable, *arguments]
-        done = subprocess.run(
-            command, cwd=self.folder, env=inherited | {"PATH": path} | variables, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace", check=False,
-        )  # fmt: skip
-        return done.returncode, done.stdout
-
-
-def outcome_counts(output: str) -> dict[str, int]:
-    """What pytest's last line counts, by outcome."""
-    last = [line for line in output.splitlines() if re.search(r"\d+ .* in \d", line)][-1:]
-    return {kind: int(count) for line in last for count, kind in re.findall(r"(\d+) ([a-z ]+?)(?=,| in )", line)}
-
-
-def _tail(output: str) -> str:
-    return "\n".join(output.rstrip().splitlines()[-20:])

@@ -218,7 +218,8 @@ def run_session(
     plugin = GradingSession(settings, jobs, make_backend, on_result)
     # Nothing of the environment or of a configuration file decides how we grade.
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    os.environ.pop("PYTEST_ADDOPTS", None)
+    for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
+        os.environ.pop(name, None)
     arguments = [
         str(settings.root / "tests"),
         f"--rootdir={settings.root}",
