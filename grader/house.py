@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,7 +21,7 @@ def find_root(asked: Path | None = None, submissions: Sequence[Path] = ()) -> Pa
             raise HouseError(f"{asked} holds no course: tests/ and exercises/ are expected there")
         return asked.resolve()
     here = Path.cwd()
-    theirs = {path.resolve() for path in submissions}
+    theirs = {Path(os.path.realpath(path)) for path in submissions}  # Path.resolve would raise on a loop of links
     for candidate in (here, *here.parents):
         if _is_root(candidate) and theirs.isdisjoint((candidate, *candidate.parents)):
             return candidate
@@ -31,4 +32,4 @@ def find_root(asked: Path | None = None, submissions: Sequence[Path] = ()) -> Pa
 
 
 def _is_root(folder: Path) -> bool:
-    return (folder / "tests" / "oracles.py").is_file() and (folder / "exercises").is_dir()
+    return (folder / "tests" / "tolerances.py").is_file() and (folder / "exercises").is_dir()

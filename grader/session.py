@@ -25,7 +25,7 @@ from nanolm.sources import display_name
 from nanolm.verdict import Verdict
 
 EXERCISE_SECONDS = 5.0
-"""Time that one exercise may lose to time-outs; then its other tests are timed out without being run."""
+"""Time that one exercise may lose to time-outs; then what has run into one is not called again."""
 
 
 class CannotStart(RuntimeError):
@@ -58,15 +58,17 @@ BackendFactory = Callable[[Mapping[str, str]], GradingBackend]
 
 
 class SubmissionBackend:
-    """A submission's own answer where no code needs to run: files that are absent or could not be read."""
+    """A submission's own answer where no code needs to run: files that are absent or could not be read, lost time."""
 
     def __init__(self, job: Job, inner: GradingBackend) -> None:
         self.name = inner.name
+        self.time_is_up = False
         self._job = job
         self._inner = inner
+        self._endless: set[str] = set()
 
     def run(self, call: Call) -> Reply:
-        """Carry out one call, unless the exercise's file is not there to be run."""
+        """Carry out one call, unless the exercise's file is not there to be run, or its time is up."""
         from nanolm.adapters import ENTRIES
 
         file = EXERCISES[ENTRIES[call.entry].exercise].file
@@ -74,7 +76,15 @@ class SubmissionBackend:
             raise StudentFault(Outcome.EXCEPTION, self._job.problems[file], kind="UnreadableFile")
         if file not in self._job.texts:
             raise StudentFault(Outcome.NOT_ATTEMPTED, f"{display_name(file)} is not there")
-        return self._inner.run(call)
+        if self.time_is_up and call.entry in self._endless:
+            message = f"not run: this exercise has used up its {EXERCISE_SECONDS:g} s in tests that did not end"
+            raise StudentFault(Outcome.TIMEOUT, message)
+        try:
+            return self._inner.run(call)
+        except StudentFault as fault:
+            if fault.outcome is Outcome.TIMEOUT:
+                self._endless.add(call.entry)
+            raise
 
 
 @dataclass(frozen=True)
@@ -164,7 +174,7 @@ class GradingSession:
 
     def _run_items(self, job: Job, items: list[pytest.Item]) -> None:
         backend = self._make_backend(job.texts)
-        self._run.implementation.backend = SubmissionBackend(job, backend)
+        self._run.implementation.backend = submission = SubmissionBackend(job, backend)
         self._run.forget()
         exercise, lost = None, 0.0
         try:
@@ -173,9 +183,7 @@ class GradingSession:
                     exercise, lost = _exercise(item), 0.0
                     backend.end()
                     self._run.implementation.notes.clear()
-                if lost >= EXERCISE_SECONDS:
-                    self._verdicts[item.nodeid] = _timed_out(item)
-                    continue
+                submission.time_is_up = lost >= EXERCISE_SECONDS
                 backend.start_test()
                 following = items[position + 1] if position + 1 < len(items) else None
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
@@ -201,11 +209,6 @@ def _exercise(item: pytest.Item) -> str | None:
 def _points(item: pytest.Item) -> float:
     mark = graded(item)
     return mark["points"] if mark else 0.0
-
-
-def _timed_out(item: pytest.Item) -> Verdict:
-    message = f"not run: this exercise has used up its {EXERCISE_SECONDS:g} s in tests that did not end"
-    return Verdict(item.nodeid, _exercise(item) or "", Outcome.TIMEOUT, 0.0, _points(item), message)
 
 
 def run_session(

@@ -34,4 +34,4 @@ def command(arguments: Sequence[str]) -> int:
 
 
 def _root(start: Path) -> Path | None:
-    return next((folder for folder in (start, *start.parents) if (folder / "tests" / "oracles.py").is_file()), None)
+    return next((folder for folder in (start, *start.parents) if (folder / "tests" / "tolerances.py").is_file()), None)

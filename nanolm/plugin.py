@@ -19,7 +19,7 @@ from nanolm.environment import environment_problem
 from nanolm.fixtures import MODULES
 from nanolm.implementation import Choice, Implementation, TestCut, UnknownImplementation, choose
 from nanolm.protocol import Outcome, StudentFault
-from nanolm.timelimit import LIMIT_SECONDS, time_limit
+from nanolm.timelimit import LIMIT_SECONDS, remember_terminal, time_limit
 from nanolm.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class Run:
 
     def __init__(self, choice: Choice | None, device: str = "cpu") -> None:
         self.choice = choice
+        self.name = choice.package if choice else "submissions"
         self.device = device
         self.implementation = Implementation()
         self.key = LOCAL_KEY
@@ -51,11 +52,6 @@ class Run:
         self.timed_out: dict[str, int] = {}
         self.limit_seconds = LIMIT_SECONDS
         self._diagnoser: Diagnoser | None = None
-
-    @property
-    def name(self) -> str:
-        """What is tested, for headings."""
-        return self.choice.package if self.choice else "submissions"
 
     def connect(self) -> Implementation:
         """The implementation, with the local package behind it unless the run has already put something there."""
@@ -98,20 +94,32 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     for module in MODULES:
         config.pluginmanager.register(module, module.__name__)
+    if RUN not in config.stash:  # the grader and the notebook bring their own
+        config.stash[RUN] = _local_run(config)
+    if not config.stash[RUN].graded:
+        config.pluginmanager.register(Scoreboard(config), "nanolm-scoreboard")
+
+
+def _local_run(config: pytest.Config) -> Run:
+    """The run of the implementation that NANOLM_IMPL names."""
     problem = environment_problem()
     if problem:
         raise pytest.UsageError(problem)
-    if RUN in config.stash:  # the grader brings its own run, and its own report
-        return
     device = os.environ.get("NANOLM_DEVICE", "cpu")
     if device not in ("cpu", "cuda"):
         raise pytest.UsageError(f"NANOLM_DEVICE={device[:80]!r}: available are cpu and cuda")
+    if device == "cuda" and not _cuda_works():
+        raise pytest.UsageError("NANOLM_DEVICE=cuda, but PyTorch sees no CUDA device here: unset it to test on the CPU")
     try:
-        choice = choose(config.rootpath)
+        return Run(choose(config.rootpath), device)
     except UnknownImplementation as error:
         raise pytest.UsageError(str(error)) from None
-    config.stash[RUN] = Run(choice, device)
-    config.pluginmanager.register(Scoreboard(config), "nanolm-scoreboard")
+
+
+def _cuda_works() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
 
 
 def pytest_report_header(config: pytest.Config) -> str:

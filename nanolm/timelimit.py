@@ -10,15 +10,24 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 LIMIT_SECONDS = float(os.environ.get("NANOLM_TEST_SECONDS", "5"))
 REPEAT_SECONDS = 0.25
 HARD_FACTOR = 4
+
+
+_terminal = 2
+
+
+def remember_terminal() -> None:
+    """Keep a way to the terminal for last words: pytest points file descriptor 2 elsewhere while a test runs."""
+    global _terminal
+    with suppress(OSError):
+        _terminal = os.dup(2)
 
 
 @contextmanager
@@ -83,10 +92,12 @@ def _by_exception(seconds: float) -> Iterator[None]:
 @contextmanager
 def _hard_limit(seconds: float, test: str) -> Iterator[None]:
     def end() -> None:
-        sys.__stderr__ and sys.__stderr__.write(
+        words = (
             f"\n{test} still ran after {seconds:g} s and could not be stopped: the run ends here.\n"
             "Run it alone with -x to find the call that does not return.\n"
         )
+        with suppress(OSError):
+            os.write(_terminal, words.encode())
         os._exit(1)
 
     timer = threading.Timer(seconds, end)
