@@ -98,10 +98,14 @@ def close(
     atol: float,
     of: str,
     what: str = "",
+    detail: str = "",
     implies: str | None = None,
     outcome: Outcome = Outcome.WRONG_VALUE,
 ) -> None:
-    """Same shape, finite, and |actual - expected| ≤ atol + rtol·|expected| everywhere."""
+    """Same shape, finite, and |actual - expected| ≤ atol + rtol·|expected| everywhere.
+
+    `of` says what was called and is always shown, `detail` (drawn sizes, a drawn eps) only with the numbers.
+    """
     wanted = np.asarray(expected, dtype=np.float64)
     shape(actual, wanted.shape, of=of)
     got = values(actual)
@@ -130,7 +134,7 @@ def close(
         got_row=_row(got, index),
         expected_row=_row(wanted, index),
     )
-    raise CheckFailure(outcome, headline, numbers, implies)
+    raise CheckFailure(outcome, headline, "\n".join(filter(None, [detail, numbers])), implies)
 
 
 def within_ulps(actual: Tensor, expected: ArrayLike, *, bits: int, ulps: float, of: str) -> None:
@@ -139,7 +143,8 @@ def within_ulps(actual: Tensor, expected: ArrayLike, *, bits: int, ulps: float, 
     shape(actual, wanted.shape, of=of)
     finite(actual, of=of)
     unit = 2.0 ** (np.floor(np.log2(np.maximum(np.abs(wanted), np.finfo(np.float32).tiny))) - bits)
-    error = np.abs(values(actual) - wanted) / unit
+    with np.errstate(invalid="ignore"):
+        error = np.abs(values(actual) - wanted) / unit
     closeness.note(float(error.max(initial=0.0)) / ulps)
     if not (error <= ulps).all():
         index = _worst(np.nan_to_num(error, nan=np.inf))

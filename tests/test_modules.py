@@ -116,7 +116,9 @@ def test_rmsnorm_default_eps(rms_norm: RMSNormCalls) -> None:
     """M6 §5: at an RMS of 1e-3, eps = 1e-6 gives 0.7071."""
     row = np.array([[[1e-3, -1e-3, 1e-3, -1e-3]]])
     y = rms_norm(inputs.tensor(row), inputs.ones(4))
-    checks.close(y, row / 1e-3 * 0.5**0.5, **tolerances.float32(4)._asdict(), of="RMSNorm(4)(±0.001), eps not given")
+    checks.close(
+        y, row / 1e-3 * 0.5**0.5, **tolerances.float32(4)._asdict(), of="RMSNorm(4), built without eps, of ±0.001"
+    )
 
 
 @pytest.mark.graded("rmsnorm", points=1.0, catches=("low-precision", "late-widening", *SCALE, *AXES))
@@ -249,18 +251,10 @@ def test_rmsnorm_law_of_scale(rms_norm: RMSNormCalls, seed: int, batch: int, len
     eps, c = float(10 ** rng.uniform(-6, -1)), float(2.0 ** rng.integers(-5, 5))
     expected = oracles.rms_norm_rows(inputs.exact(x), inputs.exact(gamma), eps)
     tolerance = tolerances.float32(width)._asdict()
-    checks.close(
-        rms_norm(x, gamma, eps),
-        expected,
-        **tolerance,
-        of=f"RMSNorm({width}, eps={eps:.2g})(x of shape {list(x.shape)})",
-    )
-    checks.close(
-        rms_norm(c * x, gamma, c * c * eps),
-        expected,
-        **tolerance,
-        of=f"RMSNorm({width}, eps={c * c * eps:.2g})({c:g}·x)",
-    )
+    one = f"with D = {width}, eps = {eps:.2g}, x of shape {list(x.shape)}"
+    checks.close(rms_norm(x, gamma, eps), expected, **tolerance, of="RMSNorm(D, eps)(x)", detail=one)
+    other = f"{one}, c = {c:g}"
+    checks.close(rms_norm(c * x, gamma, c * c * eps), expected, **tolerance, of="RMSNorm(D, c²·eps)(c·x)", detail=other)
 
 
 @pytest.mark.graded("swiglu", points=0.5, catches=VALUE)
@@ -412,8 +406,10 @@ def test_swiglu_any_leading_axes(swiglu: SwiGLUCalls, seed: int, leading: tuple[
     if turned and len(leading) > 1:
         arguments["x"] = arguments["x"].transpose(0, 1)
     expected = oracles.gated_ffn(*(inputs.exact(value) for value in arguments.values()))
-    of = f"SwiGLU(5, 7)(x of shape {list(arguments['x'].shape)})"
-    checks.close(swiglu(**arguments), expected, **tolerances.float32(D * F)._asdict(), of=of)
+    detail = f"with x of shape {list(arguments['x'].shape)}"
+    checks.close(
+        swiglu(**arguments), expected, **tolerances.float32(D * F)._asdict(), of="SwiGLU(5, 7)(x)", detail=detail
+    )
 
 
 @pytest.mark.graded("swiglu", points=0.5, catches=VALUE)
