@@ -23,7 +23,7 @@ help:
 
 setup: $(READY)
 
-$(READY): requirements.lock pyproject.toml
+$(READY): requirements.lock requirements-field.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; ok = (3, 11) <= v[:2] < (3, 14); \
 	  ok or sys.exit("Python %d.%d is not supported: use 3.11, 3.12 or 3.13, e.g. `make setup PYTHON=python3.11`" % v[:2])'
 	@# A suitable torch that is already there (a CUDA build, say) is kept: of this environment, or of the interpreter.
@@ -37,6 +37,8 @@ $(READY): requirements.lock pyproject.toml
 	@echo "… installing the other packages of requirements.lock"
 	@grep -v '^torch==' requirements.lock > $(VENV)/without-torch.lock
 	@$(BIN)/python -m pip install --quiet -r $(VENV)/without-torch.lock
+	@# Read as text by the conformance tests, never imported: its own dependencies are not needed.
+	@$(BIN)/python -m pip install --quiet --no-deps -r requirements-field.lock
 	@echo "… installing nanolm"
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $(READY)
