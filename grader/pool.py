@@ -107,6 +107,7 @@ def _grade_in_processes(
                 done[number] = value
                 on_result(value)
     finally:
+        tasks.cancel_join_thread()  # jobs that nobody takes any more must not keep this process from ending
         for member in members:
             if len(done) < len(jobs):
                 member.terminate()

@@ -8,6 +8,7 @@ student's or an instructor's own work is never overwritten.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
@@ -61,7 +62,8 @@ def split(text: str, name: str) -> Iterator[str | Region]:
                 raise StubError(f"{name} line {number}: `{END}` without a region before it, or an empty region")
             yield Region(opened.exercise, opened.task, opened.indent, tuple(body))
             opened = None
-        elif MARKER_LIKE.search(line):
+        # With both markers of a pair misspelt, whatever the spelling, the solution would stand in the stub.
+        elif MARKER_LIKE.search(line) or line.lstrip().startswith("###"):
             raise StubError(f"{name} line {number}: looks like a solution marker but is not spelt like one")
         elif opened is not None:
             body.append(line)
@@ -81,7 +83,14 @@ def stub_files(root: Path) -> dict[str, str]:
     """Name and text of every file of `exercises/`, made from `solutions/`."""
     made = {}
     for name in (*GIVEN_FILES, *exercise_files()):
-        made[name] = make_stub((root / "solutions" / name).read_text(encoding="utf-8"), f"solutions/{name}")
+        try:
+            solution = (root / "solutions" / name).read_text(encoding="utf-8")
+            made[name] = make_stub(solution, f"solutions/{name}")
+            ast.parse(made[name])
+        except (OSError, UnicodeDecodeError) as error:
+            raise StubError(f"solutions/{name} cannot be read: {error}") from error
+        except SyntaxError as error:
+            raise StubError(f"the stub of solutions/{name} is not Python: line {error.lineno}, {error.msg}") from error
     return made
 
 
@@ -100,7 +109,7 @@ def write_stubs(root: Path, *, force: bool = False) -> list[str]:
     changed = []
     for name, text in {**made, KNOWN: known_stubs_text(made)}.items():
         path = root / "exercises" / name
-        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        if not path.is_file() or read_stub(path) != text.encode():
             path.write_text(text, encoding="utf-8")
             changed.append(name)
     return changed
@@ -110,8 +119,13 @@ def _may_replace(path: Path, made: str, known: dict[str, str]) -> bool:
     """Whether a file holds nobody's work: absent, given, the new stub already, or exactly the stub last written."""
     if not path.exists() or path.name in GIVEN_FILES:
         return True
-    data = path.read_bytes()
+    data = read_stub(path)
     return data == made.encode() or digest(data) == known.get(path.name)
+
+
+def read_stub(path: Path) -> bytes:
+    """A file of `exercises/` as it stands, whatever its line ends and its encoding."""
+    return path.read_bytes().replace(b"\r\n", b"\n")
 
 
 def digest(data: bytes) -> str:

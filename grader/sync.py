@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from grader.stubs import KNOWN, Region, known_stubs_text, make_stub, split, stub_files
+from grader.stubs import KNOWN, Region, known_stubs_text, make_stub, read_stub, split, stub_files
 from nanolm.course import exercise_files
 
 
@@ -19,16 +19,17 @@ def problems(root: Path) -> list[str]:
         path = root / "exercises" / name
         if not path.is_file():
             found.append(f"exercises/{name} is missing: run `nanolm sync`")
-        elif path.read_text(encoding="utf-8") != text:
+        elif read_stub(path) != text.encode():
             found.append(f"exercises/{name} is not what solutions/ makes: run `nanolm sync`")
     for name in exercise_files():
         solution = (root / "solutions" / name).read_text(encoding="utf-8")
         stub = make_stub(solution, name)
         if (want := surface(solution)) != (have := surface(stub)):
             found.append(f"{name}: public surface differs: {sorted(set(want) ^ set(have))}")
-        found += [
-            f"exercises/{name}: a line of a solution stands in the stub: {line!r}" for line in leaks(solution, stub)
-        ]
+        path = root / "exercises" / name
+        if leaked := leaks(solution, read_stub(path).decode("utf-8", "replace") if path.is_file() else stub):
+            more = f" and {len(leaked) - 3} more" if len(leaked) > 3 else ""
+            found.append(f"exercises/{name} holds lines of a solution: {', '.join(map(repr, leaked[:3]))}{more}")
         found += [f"exercises/{name}: {problem}" for problem in untasked(solution, stub)]
     return found
 
@@ -41,11 +42,15 @@ def surface(text: str) -> list[str]:
 def _surface(body: list[ast.stmt], prefix: str) -> Iterator[str]:
     for node in body:
         if isinstance(node, ast.ClassDef):
-            yield f"class {prefix}{node.name}({', '.join(map(ast.unparse, node.bases))})"
+            yield f"{_decorators(node)}class {prefix}{node.name}({', '.join(map(ast.unparse, node.bases))})"
             yield from _surface(node.body, f"{prefix}{node.name}.")
         elif isinstance(node, ast.FunctionDef) and (not node.name.startswith("_") or node.name == "__init__"):
             returns = ast.unparse(node.returns) if node.returns else ""
-            yield f"def {prefix}{node.name}({ast.unparse(node.args)}) -> {returns}"
+            yield f"{_decorators(node)}def {prefix}{node.name}({ast.unparse(node.args)}) -> {returns}"
+
+
+def _decorators(node: ast.ClassDef | ast.FunctionDef) -> str:
+    return "".join(f"@{ast.unparse(decorator)} " for decorator in node.decorator_list)
 
 
 def leaks(solution: str, stub: str) -> list[str]:

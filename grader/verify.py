@@ -49,12 +49,17 @@ def build(root: Path, settings: Settings, on_result: Callable[[SubmissionResult]
     jobs += [package_job(root, "exercises", STUB), package_job(root, "solutions", REFERENCE)]
     results = grade_all(jobs, settings, on_result)
     matrix = Matrix(specimens, {result.name: result for result in results})
-    matrix.problems = [
+    matrix.problems = judge(matrix, settings)
+    return matrix
+
+
+def judge(matrix: Matrix, settings: Settings) -> list[str]:
+    """Every hole in a matrix, one sentence each."""
+    return [
         *_whole_packages(matrix, settings),
-        *(problem for specimen in specimens for problem in judge_specimen(matrix, specimen)),
+        *(problem for specimen in matrix.specimens for problem in judge_specimen(matrix, specimen)),
         *_coverage(matrix, settings),
     ]
-    return matrix
 
 
 def total(settings: Settings, root: Path) -> int:
@@ -82,8 +87,8 @@ def judge_specimen(matrix: Matrix, specimen: Specimen) -> list[str]:
     causes = [cause.id for cause in result.root_causes]
     if not causes or causes[0] not in specimen.mistakes:
         problems.append(f"{specimen.name}: the diagnosis says {causes or 'nothing'}")
-    elif specimen.kind == "rejected" and len(causes) > 1:
-        problems.append(f"{specimen.name}: beside it the diagnosis also says {causes[1:]}")
+    elif extra := [cause for cause in causes if cause not in specimen.mistakes]:
+        problems.append(f"{specimen.name}: beside it the diagnosis also says {extra}")
     for verdict in result.verdicts:
         named = set(specimen.mistakes) & set(verdict.catches)
         if named and not killed(verdict):
@@ -99,6 +104,9 @@ def judge_specimen(matrix: Matrix, specimen: Specimen) -> list[str]:
 def _whole_packages(matrix: Matrix, settings: Settings) -> list[str]:
     problems = []
     stub, reference = matrix.results[STUB], matrix.results[REFERENCE]
+    for result in (stub, reference):
+        if result.ungradable:
+            problems.append(f"the {result.name} could not be graded: {result.ungradable}")
     for verdict in stub.verdicts:
         if verdict.outcome is not Outcome.NOT_ATTEMPTED or verdict.score:
             problems.append(f"the stub is {verdict.outcome.value} under {verdict.test} and earns {verdict.score}")
@@ -121,7 +129,8 @@ def _coverage(matrix: Matrix, settings: Settings) -> list[str]:
         problems += [f"{mistake} has no text in the catalogue" for mistake in sorted(banked - told)]
         problems += [f"{mistake} has a text but no file in the bank" for mistake in sorted(told - banked)]
         for test in matrix.tests(name):
-            if not any(killed(matrix.verdicts(specimen.name)[test.test]) for specimen in rejected):
+            fates = [matrix.verdicts(specimen.name).get(test.test) for specimen in rejected]
+            if not any(verdict and killed(verdict) for verdict in fates):
                 problems.append(f"{test.test} kills nothing")
             problems += [
                 f"{test.test} claims to catch {mistake}, which is not in the bank"
@@ -187,7 +196,7 @@ def margins(matrix: Matrix) -> list[tuple[str, float, float, str]]:
             beyond = [
                 (v.closeness, specimen.label)
                 for specimen in matrix.of("rejected", name)
-                if (v := matrix.verdicts(specimen.name)[test.test]).closeness is not None and v.closeness > 1
+                if (v := matrix.verdicts(specimen.name).get(test.test)) and v.closeness is not None and v.closeness > 1
             ]
             if used and beyond:
                 nearest = min((share, label) for share, label in beyond if share is not None)

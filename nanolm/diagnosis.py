@@ -45,11 +45,15 @@ Observations = Mapping[str, Observation]
 
 @dataclass(frozen=True)
 class Explanation:
-    """A mistake and the probes it accounts for: all that differ from a right answer where it is `complete`."""
+    """A mistake and the probes it accounts for: all that differ from a right answer where it is `complete`.
+
+    `share` is their part of the probes that differ from a right answer.
+    """
 
     mistake: str
     explains: frozenset[str]
     complete: bool
+    share: float = 1.0
 
 
 def observe(implementation: Implementation, exercise: str) -> dict[str, Observation]:
@@ -123,7 +127,8 @@ def explain(exercise: str, observed: Observations, bank: Mapping[str, Observatio
 
     A mistake with the observed result on every probe is complete and stands alone. Otherwise mistakes are taken one
     by one, each the one that accounts for most of what is still unexplained, and only where the larger part of what
-    that mistake would show was in fact seen.
+    that mistake would show was in fact seen. Where all of them account for less than half, something else is wrong,
+    and a likeness on a few probes names nothing.
     """
     known = fingerprints(exercise) if bank is None else bank
     if REFERENCE not in known:
@@ -172,9 +177,9 @@ def _cover(candidates: Sequence[tuple[Explanation, int]], wrong: set[str]) -> li
         if not gained or (len(gained) == 1 and rivals - {best.mistake}):
             break  # one observation that several mistakes share names none of them
         if best.mistake not in {explanation.mistake for explanation in chosen}:
-            chosen.append(Explanation(best.mistake, frozenset(gained), complete=False))
+            chosen.append(Explanation(best.mistake, frozenset(gained), complete=False, share=len(gained) / len(wrong)))
         left -= gained
-    return chosen
+    return chosen if 2 * len(left) <= len(wrong) else []
 
 
 class Diagnoser:
@@ -190,13 +195,12 @@ class Diagnoser:
             self._named[exercise] = ()  # a fault of ours while probing must not repeat for every test
             observed = observe(self._implementation, exercise)
             found = explain(exercise, observed)
-            total = len({name for explanation in found for name in explanation.explains})
             self._named[exercise] = tuple(
                 NamedMistake(
                     item.mistake,
                     "output",
                     text("diagnosis", "complete" if item.complete else "partial", count=len(item.explains)),
-                    1.0 if item.complete else len(item.explains) / max(total, 1),
+                    item.share,
                 )
                 for item in found
             )

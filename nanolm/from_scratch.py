@@ -2,9 +2,8 @@
 
 A name counts where it is *used as code*: comments, docstrings and strings may mention anything. Aliases are followed
 (`import torch.nn.functional as F`, `from torch import nn as N`, `norm = F.layer_norm`), and so are look-ups by a name
-that the source shows (`getattr`, `vars(F)[…]`). An operator that is taken from something else (an argument, a
-function's result) counts unless the file itself makes an attribute of that name: a student's own function, class or
-sub-module that happens to be called `layer_norm` is theirs to use.
+that the source shows (`getattr`, `vars(F)[…]`). An operator that is taken from something else (an argument, a result)
+counts unless the file itself makes an attribute of that name: a student's own `layer_norm` is theirs to use.
 """
 
 from __future__ import annotations

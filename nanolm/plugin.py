@@ -96,6 +96,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(module, module.__name__)
     if RUN not in config.stash:  # the grader and the notebook bring their own
         config.stash[RUN] = _local_run(config)
+        remember_terminal()
     if not config.stash[RUN].graded:
         config.pluginmanager.register(Scoreboard(config), "nanolm-scoreboard")
 

@@ -13,7 +13,8 @@ from torch import Tensor
 
 from nanolm import checks
 from nanolm.checks import CheckFailure, Closeness, closeness
-from nanolm.protocol import Outcome
+from nanolm.protocol import Outcome, StudentFault
+from nanolm.texts import text
 
 NAN, INF = float("nan"), float("inf")
 ROW = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
@@ -24,6 +25,11 @@ def failure(check: Callable[[], None]) -> CheckFailure:
     with pytest.raises(CheckFailure) as caught:
         check()
     return caught.value
+
+
+def words(reason: str, count: int, total: int) -> str:
+    """The headline of a comparison that failed in `count` places."""
+    return text("checks", "close", reason=reason, count=count, total=total)
 
 
 def numbers(*values: float) -> Tensor:
@@ -57,7 +63,7 @@ def test_values_are_float64_whatever_the_dtype_and_carry_no_graph(dtype: torch.d
 def test_shape_fails_with_both_shapes_and_what_it_implies(actual: tuple[int, ...], expected: tuple[int, ...]) -> None:
     raised = failure(lambda: checks.shape(torch.zeros(actual), expected, of="f(x)", implies="swiglu-missing-down"))
     assert raised.outcome is Outcome.WRONG_SHAPE
-    assert raised.headline == f"f(x) has shape {list(actual)}; expected {list(expected)}."
+    assert raised.headline == text("checks", "shape", of="f(x)", got=list(actual), expected=list(expected))
     assert (raised.numbers, raised.implies) == ("", "swiglu-missing-down")
 
 
@@ -70,7 +76,7 @@ def test_shape_passes_for_any_sequence(expected: tuple[int, ...]) -> None:
 def test_dtype_fails_with_the_short_names() -> None:
     raised = failure(lambda: checks.dtype(ROW, torch.bfloat16, of="f(x)", implies="rmsnorm-wrong-dtype"))
     assert raised.outcome is Outcome.WRONG_DTYPE
-    assert raised.headline == "f(x) has dtype float32; expected bfloat16, the dtype of its input."
+    assert raised.headline == text("checks", "dtype", of="f(x)", got="float32", expected="bfloat16")
     assert raised.implies == "rmsnorm-wrong-dtype"
     checks.dtype(ROW, torch.float32, of="f(x)")
 
@@ -81,15 +87,15 @@ def test_finite_counts_the_bad_places_and_names_the_first(bad: float) -> None:
     x[0, 2] = x[1, 1] = bad
     raised = failure(lambda: checks.finite(x, of="f(x)", implies="swiglu-overflowing-sigmoid"))
     assert raised.outcome is Outcome.NOT_FINITE
-    assert raised.headline == "f(x) holds NaN or infinity in 2 of 6 places."
-    assert raised.numbers == f"first at [0, 2]: {bad:g}"
+    assert raised.headline == text("checks", "finite", of="f(x)", count=2, total=6)
+    assert raised.numbers == text("checks", "finite_numbers", where="[0, 2]", got=f"{bad:g}")
     assert raised.implies == "swiglu-overflowing-sigmoid"
 
 
 def test_finite_of_a_0d_an_empty_and_an_integer_tensor() -> None:
     raised = failure(lambda: checks.finite(torch.tensor(NAN), of="f(x)"))
-    assert raised.headline == "f(x) holds NaN or infinity in 1 of 1 places."
-    assert raised.numbers == "first at its value: nan"
+    assert raised.headline == text("checks", "finite", of="f(x)", count=1, total=1)
+    assert raised.numbers == text("checks", "finite_numbers", where="its value", got="nan")
     assert raised.implies is None
     for fine in (torch.tensor(1.0), torch.zeros(0), torch.ones(2, dtype=torch.int64), ROW):
         checks.finite(fine, of="f(x)")
@@ -118,7 +124,7 @@ def test_close_names_the_worst_place_with_the_row_around_it() -> None:
     actual[0, 0], actual[1, 2] = 1.5, 9.0
     raised = failure(lambda: close(actual, ROW, rtol=1e-3))
     assert raised.outcome is Outcome.WRONG_VALUE
-    assert raised.headline == "f(x) differs from the reference, in 2 of 6 places."
+    assert raised.headline == words(text("checks", "differs", of="f(x)"), 2, 6)
     assert raised.numbers.splitlines() == [
         "most at [1, 2]: got 9, expected 6",
         "  got      [4 5 9]",
@@ -132,7 +138,7 @@ def test_the_worst_place_is_where_the_bound_is_exceeded_most_not_where_the_diffe
     raised = failure(lambda: close(numbers(1101.0, 50.0), [1000.0, 0.0], rtol=0.1))
     assert raised.numbers.startswith("most at [1]: got 50, expected 0")
     raised = failure(lambda: close(numbers(1090.0, 50.0), [1000.0, 0.0], rtol=0.1))
-    assert raised.headline.endswith("in 1 of 2 places.")
+    assert "1 of 2" in raised.headline
 
 
 def test_close_takes_other_words_another_outcome_and_an_implied_mistake() -> None:
@@ -142,7 +148,7 @@ def test_close_takes_other_words_another_outcome_and_an_implied_mistake() -> Non
         )
     )
     assert raised.outcome is Outcome.WRONG_GRADIENT
-    assert raised.headline == "it leaks, in 6 of 6 places."
+    assert raised.headline == words("it leaks", 6, 6)
     assert raised.implies == "a-b"
 
 
@@ -164,7 +170,7 @@ def test_an_expected_infinity_must_come_back_as_itself() -> None:
         close(numbers(INF, -INF, 1.0), [INF, -INF, 1.0], rtol=rtol)
         for wrong in (numbers(-INF, -INF, 1.0), numbers(7.0, -INF, 1.0), numbers(NAN, -INF, 1.0)):
             raised = failure(lambda wrong=wrong, rtol=rtol: close(wrong, [INF, -INF, 1.0], rtol=rtol))
-            assert raised.headline.endswith("in 1 of 3 places.")
+            assert "1 of 3" in raised.headline
             assert raised.numbers.startswith("most at [0]: ")
 
 
@@ -211,7 +217,7 @@ def test_close_fails_exactly_where_the_bound_is_exceeded(
         assert closeness.worst <= 1 + 1e-12
     else:
         raised = failure(lambda: close(torch.from_numpy(got), expected, rtol=rtol, atol=atol))
-        assert raised.headline.endswith(f"in {(~inside).sum()} of {len(pairs)} places.")
+        assert f"{(~inside).sum()} of {len(pairs)}" in raised.headline
         assert closeness.worst is not None
         assert closeness.worst >= 1
 
@@ -229,11 +235,8 @@ def test_units_in_the_last_place_are_those_of_the_expected_value(size: float) ->
     ulps(numbers(size + unit, -size - unit), [size, -size])
     raised = failure(lambda: ulps(numbers(size, size + 1.5 * unit), [size, size]))
     assert raised.outcome is Outcome.WRONG_VALUE
-    assert raised.headline == (
-        "f(x) is off by up to 1.50 units in the last place; rounding once at the end stays within 1."
-    )
+    assert raised.headline == (text("checks", "ulps", of="f(x)", worst="1.50", allowed="1"))
     assert raised.numbers.startswith("most at [1]: got ")
-    assert raised.numbers.endswith(" before rounding")
 
 
 def test_rounding_once_costs_half_a_unit_of_bfloat16() -> None:
@@ -264,10 +267,13 @@ def gradient(gradients: dict[str, Tensor], implies_not_finite: str | None = None
 
 def test_a_gradient_that_is_absent_not_finite_wrong_or_right() -> None:
     raised = failure(lambda: gradient({"gamma": numbers(1, 1)}))
-    assert (raised.outcome, raised.headline) == (Outcome.WRONG_GRADIENT, "no gradient reaches x from f(x).")
+    assert (raised.outcome, raised.headline) == (
+        Outcome.WRONG_GRADIENT,
+        text("checks", "unreached", of="f(x)", name="x"),
+    )
     raised = failure(lambda: gradient({"x": numbers(1, NAN)}, "swiglu-overflowing-sigmoid"))
     assert raised.outcome is Outcome.NOT_FINITE
-    assert raised.headline == "the gradient of f(x) with respect to x holds NaN or infinity."
+    assert raised.headline == text("checks", "gradient_not_finite", of="f(x)", name="x")
     assert raised.implies == "swiglu-overflowing-sigmoid"
     raised = failure(lambda: gradient({"x": numbers(1, 1.2)}, "swiglu-overflowing-sigmoid"))
     assert raised.outcome is Outcome.WRONG_GRADIENT
@@ -285,8 +291,8 @@ def test_a_changed_argument_is_counted_and_shown() -> None:
     after[1] *= 2
     raised = failure(lambda: checks.unchanged(after, ROW, of="f(x)", name="x", implies="rmsnorm-in-place"))
     assert raised.outcome is Outcome.INPUT_MUTATED
-    assert raised.headline == "f(x) changed its argument x in 3 places; the caller still needs it."
-    assert raised.numbers == "first at [1, 0]: it was 4, now it is 8"
+    assert raised.headline == text("checks", "unchanged", of="f(x)", name="x", count=3)
+    assert raised.numbers == text("checks", "unchanged_numbers", where="[1, 0]", before="4", after="8")
     assert raised.implies == "rmsnorm-in-place"
 
 
@@ -305,6 +311,61 @@ def test_nan_that_stays_is_unchanged_and_nan_that_comes_is_not() -> None:
             lambda after=after, before=before: checks.unchanged(numbers(*after), numbers(*before), of="f(x)", name="x")
         )
         assert raised.numbers.startswith("first at [0]")
+
+
+# ── equal and raises ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "shown"),
+    [
+        (7, 8, ("7", "8")),
+        (True, 1, ("True", "1")),
+        (8.0, 8, ("8.0", "8")),
+        (None, 8, ("None", "8")),
+        (1234567, 999, ("1_234_567", "999")),
+        (10**5000, -(10**40), ("an integer of 16610 bits", "an integer of 133 bits")),
+        ("a\x1b[31m", 1, (r"'a\x1b[31m'", "1")),
+    ],
+    ids=range(7),
+)
+def test_equal_tells_types_and_values_apart(actual: object, expected: object, shown: tuple[str, str]) -> None:
+    raised = failure(lambda: checks.equal(actual, expected, of="f(x)", implies="budget-round-down"))
+    assert (raised.outcome, raised.implies) == (Outcome.WRONG_VALUE, "budget-round-down")
+    assert raised.headline == text("checks", "equal", of="f(x)")
+    assert raised.numbers == text("checks", "equal_numbers", got=shown[0], expected=shown[1])
+    assert "\x1b" not in raised.numbers
+    checks.equal(actual, actual, of="f(x)")
+
+
+def raising(fault: StudentFault | None) -> None:
+    """A check that a call raises a ValueError, where the call ends in this fault."""
+
+    def attempt() -> None:
+        if fault is not None:
+            raise fault
+
+    checks.raises(attempt, "ValueError", of="f(-1)", implies="budget-missing-validation")
+
+
+def test_raises_passes_for_the_class_and_its_subclasses_only() -> None:
+    raising(StudentFault(Outcome.EXCEPTION, "no", kind="ValueError", bases=("ValueError", "Exception", "object")))
+    raising(StudentFault(Outcome.EXCEPTION, "no", kind="Own", bases=("Own", "ValueError", "Exception", "object")))
+    raised = failure(lambda: raising(None))
+    assert (raised.outcome, raised.implies) == (Outcome.WRONG_ERROR, "budget-missing-validation")
+    assert raised.headline == text("checks", "no_error", of="f(-1)", expected="ValueError")
+    other = StudentFault(Outcome.EXCEPTION, "why\x1b", kind="Type\x07Error", bases=("TypeError", "Exception"))
+    raised = failure(lambda: raising(other))
+    assert (raised.outcome, raised.implies) == (Outcome.WRONG_ERROR, None)
+    assert raised.headline == text("checks", "wrong_error", of="f(-1)", got=r"Type\x07Error", expected="ValueError")
+    assert raised.numbers == r"why\x1b"
+
+
+@pytest.mark.parametrize("outcome", [Outcome.NOT_ATTEMPTED, Outcome.WRONG_INTERFACE, Outcome.TIMEOUT])
+def test_raises_leaves_other_faults_as_they_are(outcome: Outcome) -> None:
+    with pytest.raises(StudentFault) as caught:
+        raising(StudentFault(outcome, "words", bases=("ValueError",)))
+    assert caught.value.outcome is outcome
 
 
 # ── the record of closeness ──────────────────────────────────────────────────────────────────────────────────────────

@@ -281,9 +281,9 @@ ODD = {
 
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
 def test_a_text_that_does_not_parse_has_no_findings_and_costs_no_time(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert check_source(text, "rmsnorm") == []
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize("depth", [500, 900, 1500, 2500])
@@ -300,9 +300,9 @@ def test_a_text_that_does_not_parse_has_no_findings_and_costs_no_time(text: str)
 def test_what_is_nested_deeply_hides_nothing(make: object, depth: int) -> None:
     assert callable(make)
     hidden = make(depth)
-    start = time.perf_counter()
+    start = time.process_time()
     findings = check_source(hidden + "\nimport torch\ntorch.rms_norm", "rmsnorm")
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
     try:
         compile(hidden, "", "exec")
     except (RecursionError, MemoryError):

@@ -34,15 +34,15 @@ def logistic(z: Array) -> Array:
 
 def gated_ffn(x: Array, w_gate_FD: Array, w_up_FD: Array, w_down_DF: Array) -> Array:
     """The gated FFN with a SiLU gate (M6 §8): x: [..., D] → [..., D]; matrices in nn.Linear's layout."""
-    gate, up = x @ w_gate_FD.T, x @ w_up_FD.T
-    return (gate * logistic(gate) * up) @ w_down_DF.T
+    gate, up = _project(x, w_gate_FD), _project(x, w_up_FD)
+    return _project(gate * logistic(gate) * up, w_down_DF)
 
 
 def gated_ffn_gradients(
     x: Array, w_gate_FD: Array, w_up_FD: Array, w_down_DF: Array, upstream: Array
 ) -> dict[str, Array]:
     """Closed-form gradients of sum(upstream · y) with respect to x: [..., D] and the three matrices."""
-    gate, up = x @ w_gate_FD.T, x @ w_up_FD.T
+    gate, up = _project(x, w_gate_FD), _project(x, w_up_FD)
     sigma = logistic(gate)
     hidden = upstream @ w_down_DF
     d_gate = hidden * up * (sigma + gate * sigma * (1.0 - sigma))
@@ -53,6 +53,12 @@ def gated_ffn_gradients(
         "w_up": _over_tokens(d_up, x),
         "w_down": _over_tokens(upstream, gate * sigma * up),
     }
+
+
+def _project(x: Array, weight_FD: Array) -> Array:
+    """x: [..., D] → [..., F], the matrix in nn.Linear's layout; einsum gives arrays, so no tensor passes through."""
+    projected: Array = np.einsum("...d,fd->...f", x, weight_FD)
+    return projected
 
 
 def _over_tokens(left: Array, right: Array) -> Array:

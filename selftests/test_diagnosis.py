@@ -1,0 +1,452 @@
+"""The diagnosis: names where the numbers are there, silence where they are not; and the words that go with a name."""
+
+from __future__ import annotations
+
+import ast
+import re
+import string
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from grader.bank import read_bank
+from grader.fingerprints import Bank, differences, observe_bank
+from nanolm import diagnosis
+from nanolm.course import EXERCISES
+from nanolm.diagnosis import (
+    REFERENCE,
+    Diagnoser,
+    Observation,
+    Observations,
+    by_property,
+    explain,
+    fingerprints,
+    matches,
+    mistake_of,
+    observe,
+    root_causes,
+    same,
+)
+from nanolm.implementation import Implementation, LocalBackend
+from nanolm.probes import PROBES, Probe
+from nanolm.protocol import Call, Outcome, Reply, StudentFault
+from nanolm.sources import NamespaceSource, PackageSource
+from nanolm.texts import catalogue, mistake, question_of
+from nanolm.verdict import NamedMistake, Verdict
+
+ROOT = Path(__file__).resolve().parents[1]
+SPECIMENS = read_bank(ROOT)
+REJECTED = [specimen for specimen in SPECIMENS if specimen.kind == "rejected"]
+RIGHT = {exercise: fingerprints(exercise)[REFERENCE] for exercise in EXERCISES}
+
+
+def named(explanations: list[diagnosis.Explanation]) -> list[str]:
+    return [explanation.mistake for explanation in explanations]
+
+
+def changed(observations: Observations, change: Mapping[str, Observation]) -> dict[str, Observation]:
+    assert set(change) <= set(observations)
+    return {**observations, **change}
+
+
+def each(observations: Observations, scale: float = 1.0, offset: float = 0.0) -> dict[str, Observation]:
+    """Every output changed alike; what was read off a fresh module or an argument stays."""
+    kept = ("argument", "fresh")
+    return {
+        name: o if name in kept else Observation(o.kind, o.numbers * scale + offset) for name, o in observations.items()
+    }
+
+
+def shown(exercise: str, label: str) -> set[str]:
+    """The probes on which a banked mistake differs from a right answer."""
+    banked = fingerprints(exercise)[label]
+    return {p.name for p in PROBES[exercise] if not same(p, banked[p.name], RIGHT[exercise][p.name])}
+
+
+# ── What is stored ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture(scope="module")
+def bank() -> Bank:
+    """What every banked mistake gives now; a few seconds of workers."""
+    return observe_bank(ROOT)
+
+
+def test_stored_fingerprints_are_what_the_bank_gives_now(bank: Bank) -> None:
+    assert differences(bank) == []
+    assert {(name, label) for name, labels in bank.items() for label in labels} == {
+        *((specimen.exercise, specimen.label) for specimen in REJECTED),
+        *((name, REFERENCE) for name in EXERCISES),
+    }
+
+
+def test_what_is_stale_missing_or_left_over_is_reported(bank: Bank) -> None:
+    probe = PROBES["rmsnorm"][0]
+    old = bank["rmsnorm"]["centering"][probe.name]
+    moved = {probe.name: Observation(old.kind, old.numbers + 1)}
+    stale = {**bank, "rmsnorm": {**bank["rmsnorm"], "centering": changed(bank["rmsnorm"]["centering"], moved)}}
+    (problem,) = differences(stale)
+    assert problem.startswith(f"rmsnorm/centering: {probe.name} ")
+    fewer = {label: seen for label, seen in bank["rmsnorm"].items() if label != "centering"}
+    assert differences({**bank, "rmsnorm": fewer}) == ["rmsnorm/centering is stored but not in the bank"]
+    more = {**bank["rmsnorm"], "a-new-mistake": bank["rmsnorm"]["centering"]}
+    assert len(differences({**bank, "rmsnorm": more})) == len(PROBES["rmsnorm"])
+
+
+def test_every_probe_of_the_reference_is_an_output_and_none_a_fault() -> None:
+    for exercise in EXERCISES:
+        assert set(RIGHT[exercise]) == {probe.name for probe in PROBES[exercise]}
+        assert not {o.kind for o in RIGHT[exercise].values()} & {outcome.value for outcome in Outcome}
+        assert all(np.isfinite(o.numbers).all() for o in RIGHT[exercise].values())
+        assert any(o.numbers.size for o in RIGHT[exercise].values())
+
+
+def test_every_probe_shows_some_mistake_and_every_mistake_some_probe() -> None:
+    for exercise in EXERCISES:
+        visible = {label: shown(exercise, label) for label in fingerprints(exercise) if label != REFERENCE}
+        assert all(visible.values())
+        assert set().union(*visible.values()) == set(RIGHT[exercise])
+
+
+def test_the_solutions_give_the_stored_reference_in_this_process() -> None:
+    implementation = Implementation(LocalBackend(PackageSource("solutions", ROOT / "solutions"), "solutions"))
+    for exercise in EXERCISES:
+        observed = observe(implementation, exercise)
+        wrong = [p.name for p in PROBES[exercise] if not same(p, observed[p.name], RIGHT[exercise][p.name])]
+        assert wrong == []
+        assert explain(exercise, observed) == []
+
+
+# ── explain ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("specimen", REJECTED, ids=lambda specimen: specimen.name)
+def test_the_numbers_of_a_banked_mistake_give_its_name_alone(specimen: object) -> None:
+    exercise, label = specimen.exercise, specimen.label  # type: ignore[attr-defined]
+    banked = fingerprints(exercise)[label]
+    if "wrong_interface" in {o.kind for o in banked.values()}:  # missing names are no evidence; a property names it
+        assert explain(exercise, banked) == []
+        return
+    (explanation,) = explain(exercise, banked)
+    assert explanation.share == 1.0
+    assert explanation.mistake == mistake_of(exercise, label)
+    assert explanation.complete
+    assert explanation.explains == shown(exercise, label)
+
+
+def test_labels_of_one_mistake_have_one_name() -> None:
+    assert mistake_of("rmsnorm", "centering__var-mean") == mistake_of("rmsnorm", "centering") == "rmsnorm-centering"
+
+
+def test_two_mistakes_that_show_on_different_probes_are_both_named() -> None:
+    for exercise, one, other in (
+        ("rmsnorm", "eps-outside-sqrt", "wrong-dtype"),
+        ("rmsnorm", "centering", "extra-bias"),
+        ("swiglu", "gelu-gate", "biased-linear"),
+    ):
+        known = fingerprints(exercise)
+        assert not shown(exercise, one) & shown(exercise, other)
+        both = changed(known[one], {name: known[other][name] for name in shown(exercise, other)})
+        found = explain(exercise, both)
+        assert set(named(found)) == {f"{exercise}-{one}", f"{exercise}-{other}"}
+        assert not any(explanation.complete for explanation in found)
+        assert {name for e in found for name in e.explains} == shown(exercise, one) | shown(exercise, other)
+
+
+def test_a_mistake_beside_an_unknown_one_is_named_and_the_rest_stays_unexplained() -> None:
+    known = fingerprints("swiglu")
+    strange = Observation("float32[1, 1, 12]", np.arange(12.0))
+    observed = changed(known["biased-linear"], {"gate curve": strange})
+    found = explain("swiglu", observed)
+    assert named(found) == ["swiglu-biased-linear"]
+    assert "gate curve" not in found[0].explains
+    assert not found[0].complete
+    assert found[0].share == 0.5
+
+
+def test_a_likeness_on_a_few_of_many_wrong_probes_names_nothing() -> None:
+    known = fingerprints("swiglu")
+    few, many = shown("swiglu", "biased-linear"), ["gate curve", "open gates", "shut gates"]
+    strange = {name: Observation("float32[1]", np.array([7.0])) for name in many}
+    for count in (len(few), len(few) + 1):
+        observed = changed(known["biased-linear"], {name: strange[name] for name in many[:count]})
+        assert named(explain("swiglu", observed)) == (["swiglu-biased-linear"] if count == len(few) else [])
+
+
+def test_a_right_answer_has_no_name_and_neither_has_rounding() -> None:
+    for exercise in EXERCISES:
+        assert explain(exercise, RIGHT[exercise]) == []
+        assert explain(exercise, each(RIGHT[exercise], scale=1 + 1e-6)) == []
+
+
+def noise(exercise: str, seed: int) -> dict[str, Observation]:
+    rng = np.random.default_rng(seed)
+    return {name: Observation(o.kind, rng.standard_normal(o.numbers.shape)) for name, o in RIGHT[exercise].items()}
+
+
+UNKNOWN = {
+    "the output three times": lambda exercise: each(RIGHT[exercise], scale=3.0),
+    "the output turned": lambda exercise: each(RIGHT[exercise], scale=-1.0),
+    "the output moved": lambda exercise: each(RIGHT[exercise], offset=0.7),
+    "zeros": lambda exercise: each(RIGHT[exercise], scale=0.0),
+    "NaN": lambda exercise: each(RIGHT[exercise], scale=float("nan")),
+    "noise": lambda exercise: noise(exercise, 1),
+    "other noise": lambda exercise: noise(exercise, 2),
+    "an exception": lambda exercise: {n: Observation("exception", np.zeros(0)) for n in RIGHT[exercise]},
+    "nothing seen": lambda exercise: {},
+}
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+@pytest.mark.parametrize("make", UNKNOWN.values(), ids=UNKNOWN)
+def test_an_unknown_mistake_gets_no_name(exercise: str, make: object) -> None:
+    assert callable(make)
+    assert named(explain(exercise, make(exercise))) == []
+
+
+def test_an_output_doubled_is_at_most_the_mistake_that_doubles_it_too() -> None:
+    # With a gain of ones, 1 + gamma doubles the output: the same numbers on many probes, but not with another gain.
+    found = named(explain("rmsnorm", each(RIGHT["rmsnorm"], scale=2.0)))
+    assert set(found) <= {"rmsnorm-gamma-plus-one"}
+    assert named(explain("swiglu", each(RIGHT["swiglu"], scale=2.0))) == []
+
+
+def test_one_observation_that_several_mistakes_share_names_none_of_them() -> None:
+    probe = PROBES["rmsnorm"][0]
+    wrong = Observation(RIGHT["rmsnorm"][probe.name].kind, RIGHT["rmsnorm"][probe.name].numbers + 1)
+    one = changed(RIGHT["rmsnorm"], {probe.name: wrong})
+    bank = {REFERENCE: RIGHT["rmsnorm"], "first": one, "second": one}
+    # Both agree throughout: the first is complete. With one more probe wrong, neither is, and nothing decides.
+    assert named(explain("rmsnorm", one, bank)) == ["rmsnorm-first"]
+    other = PROBES["rmsnorm"][1].name
+    more = changed(one, {other: Observation("strange", np.zeros(0))})
+    assert explain("rmsnorm", more, bank) == []
+    (found,) = explain("rmsnorm", more, {REFERENCE: RIGHT["rmsnorm"], "first": one})
+    assert (found.mistake, found.complete, found.share) == ("rmsnorm-first", False, 0.5)
+
+
+def test_a_mistake_whose_greater_part_is_not_seen_is_not_named() -> None:
+    names = [probe.name for probe in PROBES["rmsnorm"]][:4]
+    wrong = {n: Observation(RIGHT["rmsnorm"][n].kind, RIGHT["rmsnorm"][n].numbers + 1) for n in names}
+    bank = {REFERENCE: RIGHT["rmsnorm"], "wide": changed(RIGHT["rmsnorm"], wrong)}
+    for count in (1, 2, 3):
+        observed = changed(RIGHT["rmsnorm"], {name: wrong[name] for name in names[:count]})
+        assert named(explain("rmsnorm", observed, bank)) == (["rmsnorm-wide"] if count == 3 else [])
+
+
+def test_what_was_cut_short_is_never_complete() -> None:
+    known = fingerprints("rmsnorm")["centering"]
+    some = dict(list(known.items())[:5])
+    found = explain("rmsnorm", some)
+    assert not any(explanation.complete for explanation in found)
+
+
+def test_without_a_reference_nothing_is_explained() -> None:
+    assert explain("rmsnorm", RIGHT["rmsnorm"], {}) == []
+
+
+# ── same and matches ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def observation(*numbers: float, kind: str = "a") -> Observation:
+    return Observation(kind, np.array(numbers))
+
+
+def test_same_is_about_kind_shape_and_numbers() -> None:
+    probe = Probe("p", lambda: Call("rms_norm"), rtol=0.0, atol=0.1)
+    nan, inf = float("nan"), float("inf")
+    assert same(probe, observation(1, nan, inf), observation(1.05, nan, inf))
+    assert not same(probe, observation(1), observation(1.2))
+    assert not same(probe, observation(1), observation(1, kind="b"))
+    assert not same(probe, observation(1), observation(1, 1))
+    assert not same(probe, observation(inf), observation(-inf))
+    assert not same(probe, observation(nan), observation(1))
+
+
+def test_a_coarse_probe_tells_right_from_wrong_only() -> None:
+    fine = Probe("p", lambda: Call("rms_norm"), rtol=0.0, atol=0.1)
+    coarse = Probe("p", lambda: Call("rms_norm"), rtol=0.0, atol=0.1, coarse=True)
+    right, banked, seen = observation(1), observation(2), observation(3)
+    assert matches(coarse, seen, banked, right)
+    assert not matches(fine, seen, banked, right)
+    assert not matches(coarse, right, banked, right)
+    assert not matches(coarse, observation(3, kind="b"), banked, right)
+
+
+# ── observe ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Scripted:
+    """A backend that ends every call in one way, and counts them."""
+
+    name = "scripted"
+
+    def __init__(self, end: StudentFault | Reply) -> None:
+        self.end = end
+        self.calls = 0
+
+    def run(self, call: Call) -> Reply:
+        self.calls += 1
+        if isinstance(self.end, StudentFault):
+            raise self.end
+        return self.end
+
+
+@pytest.mark.parametrize("outcome", [Outcome.EXCEPTION, Outcome.WRONG_INTERFACE, Outcome.FORBIDDEN])
+def test_a_fault_is_an_observation(outcome: Outcome) -> None:
+    seen = observe(Implementation(Scripted(StudentFault(outcome, "words"))), "rmsnorm")
+    assert set(seen) == set(RIGHT["rmsnorm"])
+    assert {o.kind for o in seen.values()} == {outcome.value}
+
+
+@pytest.mark.parametrize("outcome", [Outcome.TIMEOUT, Outcome.CRASHED, Outcome.OUT_OF_MEMORY, Outcome.INFRASTRUCTURE])
+def test_a_probe_that_hangs_or_dies_ends_the_observing(outcome: Outcome) -> None:
+    backend = Scripted(StudentFault(outcome, "words"))
+    assert observe(Implementation(backend), "rmsnorm") == {}
+    assert backend.calls == 1
+
+
+def test_a_reply_that_a_probe_cannot_read_is_an_observation() -> None:
+    seen = observe(Implementation(Scripted(Reply())), "rmsnorm")
+    assert set(seen) == set(RIGHT["rmsnorm"])
+    assert seen["tokens"].kind == "unreadable: KeyError"
+    scalar = "from torch import nn\nimport torch\nclass RMSNorm(nn.Module):\n"
+    scalar += (
+        "  def __init__(self, d, eps=1e-6):\n    super().__init__()\n    self.gamma = nn.Parameter(torch.ones(d))\n"
+    )
+    scalar += "  def forward(self, x): return x.mean()\n"
+    names: dict[str, object] = {}
+    exec(scalar, names)
+    seen = observe(Implementation(LocalBackend(NamespaceSource(names, scalar), "notebook")), "rmsnorm")
+    assert set(seen) == set(RIGHT["rmsnorm"])
+    assert explain("rmsnorm", seen) == []
+
+
+def test_the_probes_run_once_an_exercise() -> None:
+    backend = Scripted(StudentFault(Outcome.EXCEPTION, "words"))
+    diagnoser = Diagnoser(Implementation(backend))
+    assert diagnoser.named("rmsnorm") == diagnoser.named("rmsnorm") == ()
+    assert backend.calls == len(PROBES["rmsnorm"])
+
+
+def test_a_diagnoser_names_a_mistake_with_its_evidence() -> None:
+    specimen = next(s for s in REJECTED if s.name == "rejected/rmsnorm/centering")
+    names: dict[str, object] = {}
+    exec(compile(specimen.text, "specimen", "exec"), names)
+    (found,) = Diagnoser(Implementation(LocalBackend(NamespaceSource(names), "notebook"))).named("rmsnorm")
+    assert (found.id, found.evidence, found.share) == ("rmsnorm-centering", "output", 1.0)
+    assert found.message == catalogue()["diagnosis"]["complete"]
+
+
+# ── root causes ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def verdict(*mistakes: NamedMistake) -> Verdict:
+    return Verdict("tests/t.py::t", "rmsnorm", Outcome.WRONG_VALUE, 0.0, 1.0, mistakes=mistakes)
+
+
+def test_root_causes_come_once_numbers_first_and_the_larger_share_before_the_smaller() -> None:
+    small = NamedMistake("rmsnorm-centering", "output", "", 0.25)
+    large = NamedMistake("rmsnorm-in-place", "output", "", 0.75)
+    guess = by_property("rmsnorm-extra-bias")
+    causes = root_causes([verdict(guess), verdict(small, large), verdict(small, large, guess), verdict()])
+    assert causes == [large, small, guess]
+    assert guess.evidence == "property"
+
+
+def test_numbers_replace_a_property_that_named_the_same_mistake_before() -> None:
+    weak, strong = by_property("rmsnorm-centering"), NamedMistake("rmsnorm-centering", "output", "", 1.0)
+    assert root_causes([verdict(weak), verdict(strong), verdict(weak)]) == [strong]
+    assert root_causes([]) == []
+
+
+def test_of_equal_shares_the_first_that_was_named_stays_first() -> None:
+    first, second = (NamedMistake(f"rmsnorm-{name}", "output", "", 0.5) for name in ("centering", "all-axes"))
+    assert root_causes([verdict(first, second)]) == [first, second]
+    assert root_causes([verdict(second, first)]) == [second, first]
+
+
+# ── The catalogue ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+FORMULA = re.compile(r"sqrt\(|mean\(|rsqrt|\*\*|pow\(|square\(|sigmoid\(|silu\(|\.sum\(|w_gate\(|/ ?\(", re.IGNORECASE)
+
+
+def templates(table: Mapping[str, object], path: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in table.items():
+        if isinstance(value, str):
+            yield f"{path}{key}", value
+        elif isinstance(value, Mapping):
+            yield from templates(value, f"{path}{key}.")
+
+
+def test_every_mistake_of_the_bank_has_a_title_a_question_and_a_section() -> None:
+    ids = {name for specimen in SPECIMENS for name in specimen.mistakes}
+    assert len(ids) > 35
+    for name in ids:
+        entry = mistake(name)
+        assert entry["title"].strip()
+        assert entry["title"][0].islower()  # it stands inside a sentence
+        assert entry["question"].endswith("?")
+        assert re.match(r"(M6|W6)", entry["section"])
+        assert len(entry["question"]) < 200
+
+
+def test_questions_and_titles_never_give_the_formula() -> None:
+    told = dict(templates({"mistakes": catalogue()["mistakes"], "tests": catalogue()["tests"]}))
+    assert len(told) > 100
+    assert {path: words for path, words in told.items() if FORMULA.search(words)} == {}
+    assert FORMULA.search("is it x / sqrt(mean(x**2) + eps)?")
+
+
+def graded_tests() -> Iterator[str]:
+    for file in sorted((ROOT / "tests").glob("test_*.py")):
+        for found in re.finditer(r"@pytest\.mark\.graded\((?:.|\n)*?\ndef (test_\w+)", file.read_text("utf-8")):
+            yield found[1]
+
+
+def test_every_graded_test_asks_a_question_and_no_question_is_left_over() -> None:
+    tests = set(graded_tests())
+    assert len(tests) >= 28
+    for name in tests:
+        assert question_of(name).endswith("?"), name
+    assert set(catalogue()["tests"]) <= tests
+    assert question_of("test_of_nothing") == ""
+
+
+def text_calls() -> Iterator[tuple[str, ast.expr, set[str]]]:
+    """Every `text(table, key, …)` of the kit and the tests: the table, the key's expression, the placeholders given."""
+    for file in [*(ROOT / "nanolm").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "text" and len(node.args) == 2:
+                table, key = node.args
+                assert isinstance(table, ast.Constant)
+                yield str(table.value), key, {keyword.arg or "" for keyword in node.keywords}
+
+
+def test_the_code_uses_only_texts_that_are_there_and_fills_in_their_placeholders() -> None:
+    used: set[tuple[str, str]] = {("scoreboard", status) for status in ("passed", "failed", "not_attempted")}
+    for table, key, given in text_calls():
+        for part in ast.walk(key):
+            if isinstance(part, ast.Constant):
+                used.add((table, str(part.value)))
+                template = catalogue()[table][part.value]
+                fields = {field for _, field, _, _ in string.Formatter().parse(template) if field}
+                assert fields <= given, f"{table}.{part.value} wants {fields}, is given {given}"
+    assert len(used) > 40
+    told = {(table, key) for table in ("checks", "diagnosis", "messages", "scoreboard") for key in catalogue()[table]}
+    assert told - used == set()
+
+
+def test_every_template_can_be_filled_in() -> None:
+    class Anything(dict[str, str]):
+        def __missing__(self, key: str) -> str:
+            assert key.isidentifier()
+            return "7"
+
+    for path, words in templates(catalogue()):
+        filled = words.format_map(Anything()) if path.partition(".")[0] not in ("mistakes", "tests") else words
+        assert "{" not in filled, path
+        assert "}" not in filled, path
+        assert filled.strip(), path

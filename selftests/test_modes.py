@@ -1,0 +1,132 @@
+"""One verdict behind every door: in a worker, in this process from checked texts, and in a notebook's namespace."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader.bank import Specimen, read_bank
+from grader.pool import grade_all
+from grader.results import SubmissionResult
+from grader.session import GradingBackend, Job, Settings, run_session
+from nanolm.execution import Executor
+from nanolm.protocol import Call, Reply
+from nanolm.sources import NamespaceSource, TextSource
+
+ROOT = Path(__file__).resolve().parent.parent
+SETTINGS = Settings(ROOT, round="modes", secret=b"of no importance")
+BANK = read_bank(ROOT)
+IN_A_NOTEBOOK = 5
+Summary = dict[str, list[Any]]
+"""Verdicts of a submission by test: outcome, score, ids of the mistakes that are named, message."""
+
+
+class Here:
+    """A grading backend without a worker, for texts that do no harm."""
+
+    name = "here"
+
+    def __init__(self, source: TextSource | NamespaceSource) -> None:
+        self._executor = Executor(source)
+
+    def run(self, call: Call) -> Reply:
+        return self._executor.execute(call)
+
+    def start_test(self) -> None: ...
+
+    def end(self) -> None: ...
+
+
+def from_texts(texts: Mapping[str, str]) -> GradingBackend:
+    source = TextSource(texts)
+    source.install()
+    return Here(source)
+
+
+def from_cells(texts: Mapping[str, str]) -> GradingBackend:
+    """Every file of a submission as a cell of one notebook; what the course gives is not among them."""
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    cells = [text for name, text in texts.items() if name != "config.py"]
+    for cell in cells:
+        exec(compile(cell, "<cell>", "exec", dont_inherit=True), namespace)
+    return Here(NamespaceSource(namespace, "\n".join(cells)))
+
+
+def summary(result: SubmissionResult) -> Summary:
+    assert result.ungradable is None, result.ungradable
+    return {
+        verdict.test: [
+            verdict.outcome.value,
+            verdict.score,
+            sorted(named.id for named in verdict.mistakes),
+            verdict.message,
+        ]
+        for verdict in result.verdicts
+    }
+
+
+def jobs(specimens: list[Specimen]) -> list[Job]:
+    return [specimen.job(ROOT) for specimen in specimens]
+
+
+def some(specimens: list[Specimen]) -> list[Specimen]:
+    """A few of every kind and exercise, spread over the bank."""
+    return specimens[:: len(specimens) // IN_A_NOTEBOOK][:IN_A_NOTEBOOK]
+
+
+def grade_locally() -> None:
+    """What the throw-away process does: the bank from texts, a few of it from cells; prints summaries as JSON."""
+    found: dict[str, dict[str, Summary]] = {}
+    makers: dict[str, tuple[Callable[[Mapping[str, str]], GradingBackend], list[Specimen]]] = {
+        "texts": (from_texts, BANK),
+        "cells": (from_cells, some(BANK)),
+    }
+    for door, (make, specimens) in makers.items():
+        results: list[SubmissionResult] = []
+        run_session(SETTINGS, jobs(specimens), make, results.append)
+        found[door] = {result.name: summary(result) for result in results}
+    print(json.dumps(found))
+
+
+@pytest.fixture(scope="module")
+def local() -> dict[str, dict[str, Summary]]:
+    command = [sys.executable, "-c", "from selftests.test_modes import grade_locally; grade_locally()"]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", timeout=90)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, dict[str, Summary]] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.fixture(scope="module")
+def remote() -> dict[str, Summary]:
+    return {result.name: summary(result) for result in grade_all(jobs(BANK), SETTINGS)}
+
+
+def test_the_bank_fares_alike_in_workers_and_in_one_process(
+    local: dict[str, dict[str, Summary]], remote: dict[str, Summary]
+) -> None:
+    here = local["texts"]
+    assert set(here) == set(remote) == {specimen.name for specimen in BANK}
+    assert {name: verdicts for name, verdicts in here.items() if verdicts != remote[name]} == {}
+    assert all(remote.values())
+
+
+def test_the_comparison_has_something_to_compare(remote: dict[str, Summary]) -> None:
+    verdicts = [verdict for tests in remote.values() for verdict in tests.values()]
+    assert len({outcome for outcome, *_ in verdicts}) >= 6
+    assert len({mistake for _, _, mistakes, _ in verdicts for mistake in mistakes}) >= 40
+
+
+def test_a_notebook_gets_the_same_verdicts(local: dict[str, dict[str, Summary]], remote: dict[str, Summary]) -> None:
+    cells = local["cells"]
+    assert len(cells) == IN_A_NOTEBOOK
+    assert len({name.partition("/")[0] for name in cells}) >= 2
+    assert {name: verdicts for name, verdicts in cells.items() if verdicts != remote[name]} == {}

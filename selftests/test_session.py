@@ -1,0 +1,369 @@
+"""Grading sessions and the pool: retries, jobs that do not touch one another, secret inputs, processes that die."""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+
+import pytest
+from hypothesis import settings as hypothesis_settings
+
+from grader import session
+from grader.bank import given, read_bank
+from grader.pool import grade_all
+from grader.remote import Limits
+from grader.results import SubmissionResult, submission_data
+from grader.session import EXERCISE_SECONDS, CannotStart, Job, Settings, run_session
+from nanolm.execution import Executor
+from nanolm.protocol import Call, Outcome, Reply, StudentFault
+from nanolm.sources import TextSource
+from nanolm.texts import text
+from nanolm.verdict import Verdict
+
+ROOT = Path(__file__).resolve().parent.parent
+EXERCISES = ("rmsnorm", "swiglu")
+SETTINGS = Settings(ROOT, EXERCISES, round="self-test", secret=b"a secret")
+FULL = 26.0
+REFERENCE = (ROOT / "solutions" / "modules.py").read_text(encoding="utf-8")
+BANK = {member.name: member for member in read_bank(ROOT)}
+WORKED_EXAMPLE = "tests/test_modules.py::test_rmsnorm_worked_example"
+
+
+def job(name: str, modules: str | None = REFERENCE, **more: object) -> Job:
+    texts = given(ROOT) if modules is None else given(ROOT) | {"modules.py": modules}
+    return Job(name, texts, **more)  # type: ignore[arg-type]
+
+
+def banked(name: str) -> Job:
+    """A specimen with everything else as in the reference, as a whole submission."""
+    member = BANK[name]
+    return job(name, REFERENCE + "\n\n" + member.text.replace("from __future__ import annotations\n", ""))
+
+
+Before = Callable[[int, Call], None]
+
+
+@dataclass
+class Bench:
+    """Backends without workers: what they were asked for, and what goes wrong before a call."""
+
+    before: Before = lambda number, call: None
+    made: int = 0
+    calls: list[list[Call]] = field(default_factory=list)
+
+    def make(self, texts: Mapping[str, str]) -> Fake:
+        source = TextSource(texts)
+        source.install()
+        self.made += 1
+        self.calls.append([])
+        return Fake(self, self.made, Executor(source))
+
+    def grade(self, *jobs: Job, settings: Settings = SETTINGS) -> list[SubmissionResult]:
+        results: list[SubmissionResult] = []
+        run_session(settings, jobs, self.make, results.append)
+        return results
+
+
+class Fake:
+    name = "fake"
+
+    def __init__(self, bench: Bench, number: int, executor: Executor) -> None:
+        self._bench, self._number, self._executor = bench, number, executor
+
+    def run(self, call: Call) -> Reply:
+        self._bench.calls[-1].append(call)
+        self._bench.before(self._number, call)
+        return self._executor.execute(call)
+
+    def start_test(self) -> None: ...
+
+    def end(self) -> None: ...
+
+
+@pytest.fixture(autouse=True)
+def own_pytest_inside_this_one() -> Iterator[None]:
+    """A session changes the environment, hypothesis's profile and `exercises`: afterwards all is as it was."""
+    environment = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(environment)
+    hypothesis_settings.load_profile("nanolm-local")
+    TextSource({}).uninstall()
+
+
+def failing(outcome: Outcome, *entries: str, backends: Sequence[int] = range(1, 100)) -> Before:
+    def before(number: int, call: Call) -> None:
+        if call.entry in entries and number in backends:
+            raise StudentFault(outcome, "the machinery failed")
+
+    return before
+
+
+def by_test(result: SubmissionResult) -> dict[str, Verdict]:
+    return {verdict.test.rpartition("::")[2]: verdict for verdict in result.verdicts}
+
+
+# --- infrastructure --------------------------------------------------------------------------------------------------
+
+
+def test_infrastructure_is_tried_once_more_and_only_where_it_failed() -> None:
+    bench = Bench(failing(Outcome.INFRASTRUCTURE, "rms_norm_fresh", backends=[1]))
+    (result,) = bench.grade(job("unlucky"))
+    assert result.ungradable is None
+    assert result.score == FULL
+    assert bench.made == 2
+    assert {call.entry for call in bench.calls[1]} == {"rms_norm_fresh"}
+
+
+def test_infrastructure_that_stays_is_no_grade_and_no_zero() -> None:
+    bench = Bench(failing(Outcome.INFRASTRUCTURE, "swiglu_fresh"))
+    unlucky, next_one = bench.grade(job("unlucky"), job("next", modules=None))
+    assert bench.made == 3
+    assert unlucky.ungradable == "grading failed twice on our side, not on the student's: the machinery failed"
+    data = submission_data(unlucky)
+    assert (data["status"], data["exercises"], data["max_score"]) == ("ungradable", [], FULL)
+    assert next_one.ungradable is None
+
+
+def test_a_test_that_leaves_no_verdict_is_infrastructure_and_earns_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = session.verdict_of
+
+    def forgetful(report: pytest.TestReport) -> Verdict | None:
+        return None if report.nodeid == WORKED_EXAMPLE else real(report)
+
+    monkeypatch.setattr(session, "verdict_of", forgetful)
+    (result,) = Bench().grade(job("silent"))
+    verdict = by_test(result)["test_rmsnorm_worked_example"]
+    assert (verdict.outcome, verdict.score, verdict.max_score) == (Outcome.INFRASTRUCTURE, 0.0, 0.5)
+    assert str(result.ungradable).endswith("the test left no verdict")
+    assert sum(verdict.max_score for verdict in result.verdicts) == result.max_score == FULL
+
+
+def test_a_verdict_missing_once_is_found_by_the_retry(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, lost = session.verdict_of, [WORKED_EXAMPLE]
+
+    def forgetful(report: pytest.TestReport) -> Verdict | None:
+        if report.nodeid in lost and report.when == "call":
+            lost.remove(report.nodeid)
+            return None
+        return real(report)
+
+    monkeypatch.setattr(session, "verdict_of", forgetful)
+    (result,) = Bench().grade(job("silent"))
+    assert (result.ungradable, result.score) == (None, FULL)
+
+
+def test_what_has_run_into_a_time_out_is_not_called_for_ever() -> None:
+    bench = Bench(failing(Outcome.TIMEOUT, "rms_norm"))
+    (result,) = bench.grade(job("endless"))
+    (calls,) = bench.calls
+    # A time-out that costs no time counts for a tenth of what an exercise may lose.
+    assert sum(call.entry == "rms_norm" for call in calls) == 10
+    verdicts = by_test(result)
+    assert verdicts["test_rmsnorm_has_only_gamma"].outcome is Outcome.PASSED
+    last = verdicts["test_rmsnorm_law_of_scale"]
+    assert last.outcome is Outcome.TIMEOUT
+    assert f"not run: this exercise has used up its {EXERCISE_SECONDS:g} s" in last.message
+    assert result.score == 1.0 + 12.0
+
+
+# --- jobs one after another ------------------------------------------------------------------------------------------
+
+
+def test_jobs_leave_nothing_to_one_another() -> None:
+    names = [
+        "rejected/rmsnorm/centering", "accepted/rmsnorm/named-scale", "rejected/swiglu/relu-gate", "reference",
+        "rejected/rmsnorm/centering", "nothing", "accepted/rmsnorm/named-scale", "reference",
+    ]  # fmt: skip
+    makers = {"reference": job("reference"), "nothing": job("nothing", modules=None)}
+    results = Bench().grade(*(makers.get(name) or banked(name) for name in names))
+    assert [result.name for result in results] == names
+    summaries: dict[str, list[object]] = {}
+    for result in results:
+        summary = [(v.test, v.outcome, v.score, v.message, v.mistakes, v.notes) for v in result.verdicts]
+        summaries.setdefault(result.name, []).append(summary)
+    for name in ("rejected/rmsnorm/centering", "accepted/rmsnorm/named-scale", "reference"):
+        assert summaries[name][0] == summaries[name][1]
+    by_name = {result.name: result for result in results}
+    assert [cause.id for cause in by_name["rejected/rmsnorm/centering"].root_causes] == ["rmsnorm-centering"]
+    assert [cause.id for cause in by_name["rejected/swiglu/relu-gate"].root_causes] == ["swiglu-relu-gate"]
+    for name in ("reference", "nothing", "accepted/rmsnorm/named-scale"):
+        assert by_name[name].root_causes == []
+    assert by_name["reference"].score == FULL
+    assert by_name["nothing"].score == 0
+    notes = {v.exercise for v in by_name["accepted/rmsnorm/named-scale"].verdicts if v.notes}
+    assert notes == {"rmsnorm"}
+    others = [result for result in results if not result.name.startswith("accepted")]
+    assert not any(verdict.notes for result in others for verdict in result.verdicts)
+
+
+def test_a_job_may_ask_for_some_exercises_bring_problems_or_be_hopeless() -> None:
+    jobs = [
+        job("part", exercises=("swiglu",)),
+        job("unreadable", modules=None, problems={"modules.py": "it is not UTF-8"}),
+        job("absent", modules=None),
+        job("hopeless", ungradable="there is nothing in it"),
+    ]
+    bench = Bench()
+    part, unreadable, absent, hopeless = bench.grade(*jobs)
+    assert {verdict.exercise for verdict in part.verdicts} == {"swiglu"}
+    assert part.score == part.max_score == 12.0
+    assert {verdict.outcome for verdict in unreadable.verdicts} == {Outcome.EXCEPTION}
+    assert all("it is not UTF-8" in verdict.message for verdict in unreadable.verdicts)
+    assert {verdict.outcome for verdict in absent.verdicts} == {Outcome.NOT_ATTEMPTED}
+    assert (hopeless.ungradable, hopeless.verdicts, hopeless.max_score) == ("there is nothing in it", (), FULL)
+    assert [result.score for result in (unreadable, absent, hopeless)] == [0, 0, 0]
+    assert bench.calls[1:] == [[], []]  # nothing was run for the second and the third, and no backend for the last
+
+
+# --- inputs ----------------------------------------------------------------------------------------------------------
+
+
+def fingerprint(call: Call) -> str:
+    parts = [(name, tensor.shape, tensor.double().numpy().tobytes()) for name, tensor in sorted(call.tensors.items())]
+    return hashlib.sha256(repr((call.entry, parts, dict(call.scalars))).encode()).hexdigest()
+
+
+def test_the_key_depends_on_round_and_secret() -> None:
+    keys = [Settings(ROOT, round=name, secret=secret).key for name in ("one", "two") for secret in (b"", b"x", b"y")]
+    assert len(set(keys)) == 6
+    assert {len(key) for key in keys} == {32}
+    assert Settings(ROOT, round="one", secret=b"x").key == Settings(ROOT, EXERCISES, round="one", secret=b"x").key
+
+
+def test_inputs_are_the_same_for_everybody_in_a_round_and_other_ones_in_the_next() -> None:
+    bench = Bench()
+    bench.grade(job("alice"), job("bob"))
+    first = [fingerprint(call) for call in bench.calls[0]]
+    assert first == [fingerprint(call) for call in bench.calls[1]]
+    shares = []
+    for settings in (
+        Settings(ROOT, EXERCISES, round="another", secret=b"a secret"),
+        Settings(ROOT, EXERCISES, round="self-test", secret=b"another secret"),
+    ):
+        again = Bench()
+        again.grade(job("carol"), settings=settings)
+        later = [fingerprint(call) for call in again.calls[0]]
+        # Worked numbers stay what they are; whatever is drawn is drawn anew.
+        shares.append(len(set(first) & set(later)) / len(set(first)))
+        assert {call.entry for call in again.calls[0]} == {call.entry for call in bench.calls[0]}
+    assert all(0.05 < share < 0.5 for share in shares), shares
+
+
+def numbers(call: Call) -> set[str]:
+    """Every number of a call's tensors as messages write it, the short ones left out, which may stand there anyway."""
+    found = set()
+    for tensor in call.tensors.values():
+        found |= {f"{value:.6g}".lstrip("-") for value in tensor.double().flatten().tolist()}
+    return {number for number in found if len(number) >= 6}
+
+
+@pytest.mark.parametrize("name", ["rejected/rmsnorm/sum-not-mean", "rejected/swiglu/sum-not-product"])
+def test_messages_show_the_witness_and_never_a_drawn_number(name: str) -> None:
+    bench = Bench()
+    (result,) = bench.grade(banked(name))
+    failed = [verdict for verdict in result.verdicts if verdict.outcome is not Outcome.PASSED]
+    hidden = text("checks", "numbers_hidden")
+    secret = [verdict for verdict in failed if hidden in verdict.message]
+    open_ones = [verdict for verdict in failed if hidden not in verdict.message]
+    assert len(secret) >= 3
+    drawn = set[str]().union(*map(numbers, bench.calls[0]))
+    assert len(drawn) > 100
+    for verdict in secret:
+        assert not re.search(r"\d\.\d{3}", verdict.message), verdict.message
+        assert not any(number in verdict.message for number in drawn)
+    worked = [verdict for verdict in open_ones if "worked" in verdict.test]
+    assert len(worked) == 1
+    assert re.search(r"\d\.\d{3}", worked[0].message)
+
+
+# --- processes -------------------------------------------------------------------------------------------------------
+
+WORKERS = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="workers need Linux's /proc")
+QUICK = Settings(ROOT, ("swiglu",), round="self-test")
+ENDLESS = REFERENCE.replace(
+    "        projected: Tensor", "        while True:\n            pass\n        projected: Tensor"
+)
+
+
+def kill_members() -> None:
+    for member in multiprocessing.active_children():
+        if member.pid is not None:
+            os.kill(member.pid, signal.SIGKILL)
+
+
+@WORKERS
+def test_results_keep_the_order_of_the_jobs_and_a_process_that_dies_costs_the_job_it_had() -> None:
+    """Twelve jobs in two processes; when eleven are done, whoever still works is killed."""
+    jobs = [job(f"student {number}", REFERENCE if number != 3 else ENDLESS) for number in range(12)]
+    seen: list[str] = []
+
+    def on_result(result: SubmissionResult) -> None:
+        seen.append(result.name)
+        if len(seen) == 11:
+            kill_members()
+
+    started = time.monotonic()
+    patient = Limits(cpu_seconds=60, wall_seconds=60)
+    results = grade_all(jobs, QUICK, on_result, processes=2, limits=patient)
+    assert time.monotonic() - started < 40
+    assert [result.name for result in results] == [one.name for one in jobs]
+    assert sorted(seen) == sorted(one.name for one in jobs)
+    assert [result.name for result in results if result.ungradable] == ["student 3"]
+    assert "ended before this submission was graded" in str(results[3].ungradable)
+    assert {result.score for result in results if not result.ungradable} == {12.0}
+    assert multiprocessing.active_children() == []
+
+
+def grade_in_processes_that_die_at_once() -> None:
+    """Prints how many are ungradable; the texts are longer than what a pipe holds, and nobody reads them."""
+    real = SpawnProcess.start
+
+    def start(member: SpawnProcess) -> None:
+        real(member)
+        assert member.pid is not None
+        os.kill(member.pid, signal.SIGKILL)
+
+    SpawnProcess.start = start  # type: ignore[method-assign]
+    jobs = [job(f"student {number}", REFERENCE + "#" * 100_000) for number in range(12)]
+    results = grade_all(jobs, QUICK, processes=2)
+    print(len(results), sum(result.ungradable is not None for result in results))
+
+
+@WORKERS
+def test_processes_that_die_at_once_leave_everybody_ungradable_and_the_command_ends() -> None:
+    code = "from selftests.test_session import *; grade_in_processes_that_die_at_once()"
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", timeout=60)
+    assert done.stdout == "12 12\n", done.stderr
+
+
+@WORKERS
+def test_processes_whose_tests_are_broken_cannot_start(tmp_path: Path) -> None:
+    for name in ("tests", "exercises"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "tests" / "test_modules.py").unlink()
+    (tmp_path / "tests" / "test_broken_for_a_self_test.py").write_text("def broken(:\n", encoding="utf-8")
+    broken = Settings(tmp_path, EXERCISES)
+    with pytest.raises(CannotStart, match="cannot be collected"):
+        grade_all([job(f"student {number}") for number in range(12)], broken, processes=2)
+    assert multiprocessing.active_children() == []
+
+
+@WORKERS
+def test_a_zygote_that_cannot_start_means_that_grading_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grader.workers.MODULE", "grader.no_such_module")
+    with pytest.raises(CannotStart, match=r"no workers can be started here(?s:.*)no_such_module"):
+        grade_all([job("student")], QUICK)
