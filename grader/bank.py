@@ -89,6 +89,6 @@ def combine(solution: str, *specimens: Specimen) -> str:
     lines = solution.splitlines()
     for node in sorted(ast.parse(solution).body, key=lambda node: node.lineno, reverse=True):
         if isinstance(node, ast.ClassDef) and node.name in replaced:
-            first = min(part.lineno for part in (node, *node.decorator_list))
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             del lines[first - 1 : node.end_lineno]
     return "\n\n\n".join(["\n".join(lines).rstrip(), *(specimen.text.strip() for specimen in specimens)]) + "\n"

@@ -34,7 +34,8 @@ class FieldClass:
 def models_folder() -> Path:
     """Where the package keeps its model families."""
     spec = importlib.util.find_spec("transformers")
-    assert spec is not None and spec.origin is not None, "install requirements-field.lock first (make setup does)"
+    if spec is None or spec.origin is None:
+        raise LookupError("install requirements-field.lock first (make setup does)")
     return Path(spec.origin).parent / "models"
 
 
@@ -64,9 +65,10 @@ def classes_ending_in(suffix: str) -> Iterator[FieldClass]:
         if suffix not in text or path.name != f"modeling_{path.parent.name}.py":
             continue
         for node in ast.parse(text).body:
-            if isinstance(node, ast.ClassDef) and node.name.endswith(suffix):
-                if [ast.unparse(base) for base in node.bases] == ["nn.Module"]:
-                    yield FieldClass(path.parent.name, node.name, _plain(node))
+            if not (isinstance(node, ast.ClassDef) and node.name.endswith(suffix)):
+                continue
+            if [ast.unparse(base) for base in node.bases] == ["nn.Module"]:
+                yield FieldClass(path.parent.name, node.name, _plain(node))
 
 
 def _plain(node: ast.ClassDef) -> str:
