@@ -17,6 +17,7 @@ from nanolm.protocol import Call, Reply, Scalar
 DIGITS = 10**6
 
 HEAD = 10**6
+PLACES = 12
 LEDGER: Mapping[str, Scalar] = {"V": 1000, "D": 8 * HEAD, "L": 2, "N": 8, "K": 2, "H": HEAD, "F": 1000}
 """A block is D times (H-digits, F-digits, norms), what is outside the blocks D times (V-digits, final norm)."""
 
@@ -55,7 +56,10 @@ def _place(low: int, high: int, *, of: str) -> Callable[[Reply], tuple[str, Arra
             assert isinstance(one_more, int)
             layer = one_more - value
             value = layer if of == "layer" else value - 2 * layer
-        return _digits(value // width // 10**low % 10 ** (high - low))
+        quotient, rest = divmod(value, width)
+        if rest or not 0 <= quotient < 10**PLACES:
+            return "no such ledger", np.zeros(0)  # one place of an arbitrary number would look like some mistake's
+        return _digits(quotient // 10**low % 10 ** (high - low))
 
     return read
 
@@ -106,14 +110,14 @@ BUDGET = (
     _probe("attention", "attention_params", PLAIN),
     _probe("attention with grouped queries", "attention_params", PLAIN, N=6, K=3, D=24),
     _probe("attention with wide heads", "attention_params", PLAIN, H=7),
-    _probe("heads of a block", "block_params", LEDGER, _place(6, 12, of="count")),
+    _probe("heads of a block", "block_params", LEDGER, _place(6, PLACES, of="count")),
     _probe("matrices of a block", "block_params", LEDGER, _place(3, 6, of="count")),
     _probe("norms of a block", "block_params", LEDGER, _place(0, 3, of="count")),
-    _probe("heads of a layer", "model_growth", LEDGER, _place(6, 12, of="layer")),
+    _probe("heads of a layer", "model_growth", LEDGER, _place(6, PLACES, of="layer")),
     _probe("matrices of a layer", "model_growth", LEDGER, _place(3, 6, of="layer")),
     _probe("norms of a layer", "model_growth", LEDGER, _place(0, 3, of="layer")),
-    _probe("tables", "model_growth", LEDGER, _place(3, 12, of="outside")),
-    _probe("tables when tied", "model_growth", LEDGER, _place(3, 12, of="outside"), tie_embeddings=True),
+    _probe("tables", "model_growth", LEDGER, _place(3, PLACES, of="outside")),
+    _probe("tables when tied", "model_growth", LEDGER, _place(3, PLACES, of="outside"), tie_embeddings=True),
     _probe("final norm", "model_growth", LEDGER, _place(0, 3, of="outside")),
     _refusal("width of 0", "swiglu_ffn_dim", _WIDTH, d_model=0),
     _refusal("float width", "swiglu_ffn_dim", _WIDTH, d_model=4096.0),
