@@ -45,7 +45,8 @@ class Executor:
             # A copy inside the graph, not the leaf: a change in place is then an input mutation, not an autograd error.
             tensors = {name: value.clone() if name in leaves else value for name, value in tensors.items()}
         try:
-            student = Student(display_name(file), self.source.names(file), tensors, call.scalars)
+            names = self.source.names(file)
+            student = Student(display_name(file), names, tensors, call.scalars, self.source.names)
             entry.adapter(student)
             reply = student.reply
             if call.upstream:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from nanolm.adapters import modules_file
+from nanolm.adapters import budget_file, modules_file
 from nanolm.adapters.student import Student
 
 Adapter = Callable[[Student], None]
@@ -28,4 +28,11 @@ ENTRIES: Mapping[str, Entry] = {
     "rms_norm_fresh": Entry("rmsnorm", modules_file.rms_norm_fresh),
     "swiglu": Entry("swiglu", modules_file.swiglu),
     "swiglu_fresh": Entry("swiglu", modules_file.swiglu_fresh),
+    "swiglu_ffn_dim": Entry("budget", budget_file.swiglu_ffn_dim),
+    "ffn_params": Entry("budget", budget_file.ffn_params),
+    "attention_params": Entry("budget", budget_file.attention_params),
+    "block_params": Entry("budget", budget_file.block_params),
+    "model_params": Entry("budget", budget_file.model_params),
+    "model_growth": Entry("budget", budget_file.model_growth),
+    "budget_refusal": Entry("budget", budget_file.budget_refusal),
 }

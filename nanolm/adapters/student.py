@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,7 +24,12 @@ class Student:
     """One call on its way into the student's code."""
 
     def __init__(
-        self, file: str, names: Mapping[str, Any], tensors: Mapping[str, Tensor], scalars: Mapping[str, Scalar]
+        self,
+        file: str,
+        names: Mapping[str, Any],
+        tensors: Mapping[str, Tensor],
+        scalars: Mapping[str, Scalar],
+        names_of: Callable[[str], Mapping[str, Any]] | None = None,
     ) -> None:
         self.file = file
         self.tensors = tensors
@@ -33,6 +38,7 @@ class Student:
         self.facts: dict[str, Fact] = {}
         self.notes: list[str] = []
         self._names = names
+        self._names_of = names_of
 
     @property
     def reply(self) -> Reply:
@@ -44,6 +50,13 @@ class Student:
         if name not in self._names:
             raise interface_fault(f"{self.file} defines no {name}. Keep the name that the exercise gives.")
         return self._names[name]
+
+    def given(self, file: str, name: str) -> Any:
+        """A name of a file that the course gives, from the very package that the student's file belongs to."""
+        names = self._names if self._names_of is None else self._names_of(file)
+        if name not in names:
+            raise interface_fault(f"{name} of {file} is not there: import it as the exercise does")
+        return names[name]
 
     def integer(self, name: str) -> int:
         """A scalar argument that is a size."""

@@ -1,0 +1,60 @@
+"""numbers.Integral and one function that checks everything."""
+
+from dataclasses import asdict
+from numbers import Integral
+
+from .config import ModelConfig
+
+
+def _validate(sizes: dict) -> None:
+    for name, size in sizes.items():
+        if isinstance(size, bool) or not isinstance(size, Integral):
+            raise ValueError(f"{name} must be an integer, not {type(size).__name__}")
+        if size <= 0:
+            raise ValueError(f"{name} must be positive")
+
+
+def _validate_cfg(cfg: ModelConfig) -> None:
+    fields = asdict(cfg)
+    fields.pop("tie_embeddings")
+    _validate(fields)
+    if cfg.G * cfg.K != cfg.N:
+        raise ValueError("N must be a multiple of K")
+
+
+def swiglu_ffn_dim(d_model: int, multiple_of: int = 256) -> int:
+    _validate({"d_model": d_model, "multiple_of": multiple_of})
+    blocks = -((-8 * d_model) // (3 * multiple_of))
+    return blocks * multiple_of
+
+
+def ffn_params(d_model: int, d_ff: int, *, gated: bool) -> int:
+    _validate({"d_model": d_model, "d_ff": d_ff})
+    up = d_model * d_ff
+    down = d_ff * d_model
+    gate = d_model * d_ff if gated else 0
+    return gate + up + down
+
+
+def attention_params(cfg: ModelConfig) -> int:
+    _validate_cfg(cfg)
+    q_dim = cfg.N * cfg.H
+    kv_dim = cfg.K * cfg.H
+    return cfg.D * (q_dim + 2 * kv_dim) + q_dim * cfg.D
+
+
+def block_params(cfg: ModelConfig) -> int:
+    _validate_cfg(cfg)
+    parts = {
+        "attention": attention_params(cfg),
+        "ffn": ffn_params(cfg.D, cfg.F, gated=True),
+        "norms": 2 * cfg.D,
+    }
+    return sum(parts.values())
+
+
+def model_params(cfg: ModelConfig) -> int:
+    _validate_cfg(cfg)
+    tables = 1 if cfg.tie_embeddings else 2
+    final_norm = cfg.D
+    return tables * cfg.V * cfg.D + cfg.L * block_params(cfg) + final_norm

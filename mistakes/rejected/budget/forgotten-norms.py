@@ -1,0 +1,50 @@
+"""The block is counted without the scales of its norms.
+
+Why people make it: a few thousand numbers do not matter beside two hundred million, and
+a norm is thought of as having nothing to learn.
+"""
+
+from .config import ModelConfig
+
+
+def _check(*sizes):
+    for size in sizes:
+        if not isinstance(size, int) or size <= 0:
+            raise ValueError(f"sizes must be positive integers, got {size}")
+
+
+def _check_heads(cfg):
+    _check(cfg.D, cfg.N, cfg.K, cfg.H)
+    if cfg.N % cfg.K != 0:
+        raise ValueError("N must be a multiple of K")
+
+
+def swiglu_ffn_dim(d_model: int, multiple_of: int = 256) -> int:
+    _check(d_model, multiple_of)
+    step = 3 * multiple_of
+    return (8 * d_model + step - 1) // step * multiple_of
+
+
+def ffn_params(d_model: int, d_ff: int, *, gated: bool) -> int:
+    _check(d_model, d_ff)
+    matrices = 3 if gated else 2
+    return matrices * d_model * d_ff
+
+
+def attention_params(cfg: ModelConfig) -> int:
+    _check_heads(cfg)
+    q_and_o = 2 * cfg.D * cfg.N * cfg.H
+    k_and_v = 2 * cfg.D * cfg.K * cfg.H
+    return q_and_o + k_and_v
+
+
+def block_params(cfg: ModelConfig) -> int:
+    return attention_params(cfg) + ffn_params(cfg.D, cfg.F, gated=True)
+
+
+def model_params(cfg: ModelConfig) -> int:
+    _check(cfg.V, cfg.D, cfg.L)
+    embeddings = cfg.V * cfg.D
+    if not cfg.tie_embeddings:
+        embeddings *= 2
+    return embeddings + cfg.L * block_params(cfg) + cfg.D
