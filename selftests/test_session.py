@@ -137,13 +137,14 @@ def test_infrastructure_that_stays_is_no_grade_and_no_zero() -> None:
 
 
 def test_a_test_that_leaves_no_verdict_is_infrastructure_and_earns_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = session.verdict_of
+    real, bench = session.verdict_of, Bench()
 
     def forgetful(report: pytest.TestReport) -> Verdict | None:
-        return None if report.nodeid == WORKED_EXAMPLE else real(report)
+        return None if report.nodeid == WORKED_EXAMPLE and bench.made > 1 else real(report)
 
     monkeypatch.setattr(session, "verdict_of", forgetful)
-    (result,) = Bench().grade(job("silent"))
+    before, result = bench.grade(job("before"), job("silent"))
+    assert before.score == FULL
     verdict = by_test(result)["test_rmsnorm_worked_example"]
     assert (verdict.outcome, verdict.score, verdict.max_score) == (Outcome.INFRASTRUCTURE, 0.0, 0.5)
     assert str(result.ungradable).endswith("the test left no verdict")
@@ -182,10 +183,9 @@ def test_what_has_run_into_a_time_out_is_not_called_for_ever() -> None:
 
 
 def test_jobs_leave_nothing_to_one_another() -> None:
-    names = [
-        "rejected/rmsnorm/centering", "accepted/rmsnorm/named-scale", "rejected/swiglu/relu-gate", "reference",
-        "rejected/rmsnorm/centering", "nothing", "accepted/rmsnorm/named-scale", "reference",
-    ]  # fmt: skip
+    centering, twice, relu = "rejected/rmsnorm/centering", "rejected/rmsnorm/gamma-twice", "rejected/swiglu/relu-gate"
+    scale = "accepted/rmsnorm/named-scale"
+    names = [centering, scale, relu, "reference", twice, centering, "nothing", scale, "reference"]
     makers = {"reference": job("reference"), "nothing": job("nothing", modules=None)}
     results = Bench().grade(*(makers.get(name) or banked(name) for name in names))
     assert [result.name for result in results] == names
@@ -193,16 +193,17 @@ def test_jobs_leave_nothing_to_one_another() -> None:
     for result in results:
         summary = [(v.test, v.outcome, v.score, v.message, v.mistakes, v.notes) for v in result.verdicts]
         summaries.setdefault(result.name, []).append(summary)
-    for name in ("rejected/rmsnorm/centering", "accepted/rmsnorm/named-scale", "reference"):
+    for name in (centering, scale, "reference"):
         assert summaries[name][0] == summaries[name][1]
     by_name = {result.name: result for result in results}
-    assert [cause.id for cause in by_name["rejected/rmsnorm/centering"].root_causes] == ["rmsnorm-centering"]
-    assert [cause.id for cause in by_name["rejected/swiglu/relu-gate"].root_causes] == ["swiglu-relu-gate"]
-    for name in ("reference", "nothing", "accepted/rmsnorm/named-scale"):
-        assert by_name[name].root_causes == []
+    causes = {name: [cause.id for cause in result.root_causes] for name, result in by_name.items()}
+    assert causes.pop(centering) == ["rmsnorm-centering"]
+    assert causes.pop(twice) == ["rmsnorm-gamma-twice"]
+    assert causes.pop(relu) == ["swiglu-relu-gate"]
+    assert set(map(tuple, causes.values())) == {()}
     assert by_name["reference"].score == FULL
     assert by_name["nothing"].score == 0
-    notes = {v.exercise for v in by_name["accepted/rmsnorm/named-scale"].verdicts if v.notes}
+    notes = {v.exercise for v in by_name[scale].verdicts if v.notes}
     assert notes == {"rmsnorm"}
     others = [result for result in results if not result.name.startswith("accepted")]
     assert not any(verdict.notes for result in others for verdict in result.verdicts)
