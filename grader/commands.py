@@ -52,16 +52,29 @@ def grade(arguments: Sequence[str]) -> int:
             parser.error(f"there is nothing at {str(path)!r}")
     if options.processes is not None and options.processes < 1:
         parser.error("--processes takes a whole number from 1 on")
-    if options.json and not options.json.resolve().parent.is_dir():
-        parser.error(f"--json: there is no folder {str(options.json.resolve().parent)!r}")
+    if options.json and (problem := _unwritable(options.json)):
+        parser.error(f"--json: {problem}")
     if options.json and options.json.is_dir():
         parser.error(f"--json: {str(options.json)!r} is a folder")
     return _guarded(lambda: _grade(parser, options))
 
 
+def _unwritable(path: Path) -> str | None:
+    """Why grades could not be written to `path`, asked before anything is graded."""
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        return f"there is no folder {str(folder)!r}"
+    if path.is_dir():
+        return f"{str(path)!r} is a folder"
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        return f"{str(path)!r} cannot be written"
+    return None
+
+
 def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     from grader import submissions
-    from grader.grading import grade_paths
+    from grader.grading import grade_paths, write_json
+    from grader.results import grade_data
     from grader.table import console, grade_table, messages
 
     root = find_root(options.course, [*options.paths, *options.classes])
@@ -77,7 +90,7 @@ def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     exercises = tuple(name for name in EXERCISES if name in (options.exercise or EXERCISES))
     settings = Settings(root, exercises, options.round, os.environ.get("NANOLM_SECRET", "").encode())
     start = time.perf_counter()
-    results = grade_paths(paths, settings, processes=options.processes, json_file=options.json)
+    results = grade_paths(paths, settings, processes=options.processes)
     out = console()
     out.print(grade_table(results))
     if options.messages:
@@ -87,6 +100,11 @@ def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     ungradable = sum(result.ungradable is not None for result in results)
     out.print(f"{len(results)} submissions in {seconds:.1f} s; {ungradable} could not be graded.")
     if options.json:
+        try:
+            write_json(options.json, grade_data(results))
+        except OSError as error:
+            print(f"nanolm grade: {str(options.json)!r} could not be written: {error.strerror}", file=sys.stderr)
+            return USAGE
         out.print(f"Grades are in {options.json}.")
     return UNGRADABLE if ungradable else OK
 

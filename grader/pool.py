@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from grader.linux import die_with_parent
 from grader.remote import InfrastructureError, Limits, WorkerBackend, Zygote
 from grader.results import SubmissionResult
 from grader.session import CannotStart, Job, Settings, run_session
@@ -55,6 +56,7 @@ def _grade_here(
 
 def _serve(number: int, tasks: Any, answers: Any, settings: Settings, limits: Limits | None) -> None:
     """One process: takes (position, job) from the shared queue and answers (position, result)."""
+    die_with_parent()
     current: list[int] = []
 
     def jobs() -> Any:

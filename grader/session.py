@@ -25,7 +25,10 @@ from nanolm.sources import display_name
 from nanolm.verdict import Verdict
 
 EXERCISE_SECONDS = 5.0
-"""Time that one exercise may lose to time-outs; then what has run into one is not called again."""
+"""Time that one exercise may lose to slow tests and time-outs; then its others are timed out without being run."""
+
+ORDINARY_SECONDS = 2.0
+"""What a test may take, on a busy machine, before its time counts as lost."""
 
 
 class CannotStart(RuntimeError):
@@ -121,7 +124,6 @@ class GradingSession:
         self._run.key = settings.key
         self._run.graded = True
         self._run.limit_seconds = 0
-        self.collected = False
         self.problems: list[str] = []
 
     @pytest.hookimpl(tryfirst=True)
@@ -147,12 +149,19 @@ class GradingSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Grade every job."""
-        if self.problems or not session.items:
+        self.problems += self._missing_points(session.items)
+        if self.problems:
             return True
-        self.collected = True
         for job in self._jobs:
             self._on_result(self._grade(session, job))
         return True
+
+    def _missing_points(self, items: list[pytest.Item]) -> Iterator[str]:
+        """Exercises whose tests are not all there: grading with them would take marks from everybody."""
+        for name in self._settings.exercises:
+            points = sum(_points(item) for item in items if _exercise(item) == name)
+            if points != EXERCISES[name].points:
+                yield f"the tests of {name} are worth {points:g} points, not {EXERCISES[name].points:g}"
 
     def _grade(self, session: pytest.Session, job: Job) -> SubmissionResult:
         start = time.perf_counter()
@@ -161,16 +170,27 @@ class GradingSession:
         if job.ungradable:
             return SubmissionResult(job.name, (), full, 0.0, job.notes, job.ungradable)
         self._verdicts = {}
-        self._run_items(job, wanted)
+        self._try_items(session, job, wanted)
         troubled = [item for item in wanted if has_infrastructure([self._verdict(item)])]
         if troubled:
-            self._run_items(job, troubled)
+            self._try_items(session, job, troubled)
         verdicts = tuple(self._verdict(item) for item in wanted)
         reason = None
         if has_infrastructure(verdicts):
             first = next(verdict for verdict in verdicts if verdict.outcome is Outcome.INFRASTRUCTURE)
             reason = f"grading failed twice on our side, not on the student's: {first.message or first.test}"
         return SubmissionResult(job.name, verdicts, full, time.perf_counter() - start, job.notes, reason)
+
+    def _try_items(self, session: pytest.Session, job: Job, items: list[pytest.Item]) -> None:
+        """Run tests; an error of our own outside them costs this submission its grade, and no other."""
+        try:
+            self._run_items(job, items)
+        except Exception as error:
+            for item in items:
+                if item.nodeid not in self._verdicts:
+                    self._verdicts[item.nodeid] = self._missing(item, f"the grader itself failed: {error!r}"[:500])
+        # pytest believes that a test is still set up when an error left it in the middle.
+        session._setupstate.teardown_exact(None)
 
     def _run_items(self, job: Job, items: list[pytest.Item]) -> None:
         backend = self._make_backend(job.texts)
@@ -190,15 +210,18 @@ class GradingSession:
                 verdict = self._verdict(item)
                 if verdict.outcome is Outcome.TIMEOUT:
                     lost += max(verdict.seconds, EXERCISE_SECONDS / 10)
+                else:
+                    lost += max(0.0, verdict.seconds - ORDINARY_SECONDS)
         finally:
             backend.end()
 
     def _verdict(self, item: pytest.Item) -> Verdict:
         """The verdict of a test; one that left none is a failure of ours, and earns nothing."""
-        missing = Verdict(
-            item.nodeid, _exercise(item) or "", Outcome.INFRASTRUCTURE, 0.0, _points(item), "the test left no verdict"
-        )
-        return self._verdicts.get(item.nodeid, missing)
+        return self._verdicts.get(item.nodeid) or self._missing(item, "the test left no verdict")
+
+    @staticmethod
+    def _missing(item: pytest.Item, why: str) -> Verdict:
+        return Verdict(item.nodeid, _exercise(item) or "", Outcome.INFRASTRUCTURE, 0.0, _points(item), why)
 
 
 def _exercise(item: pytest.Item) -> str | None:
@@ -235,11 +258,14 @@ def run_session(
         "--capture=no",
         "-Wignore",
     ]
-    pytest.main(arguments, plugins=[plugin])
+    status = pytest.main(arguments, plugins=[plugin])
+    if status == pytest.ExitCode.INTERRUPTED:
+        raise KeyboardInterrupt
     if plugin.problems:
-        raise CannotStart("the tests cannot be collected: " + " ".join(plugin.problems)[:2000])
-    if not plugin.collected:
-        raise CannotStart(f"no graded tests were found in {settings.root / 'tests'}")
+        where = settings.root / "tests"
+        raise CannotStart(f"the tests in {where} cannot be used: " + "; ".join(plugin.problems)[:2000])
+    if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        raise CannotStart(f"the tests' run broke off (pytest's exit status {int(status)})")
 
 
 def jobs_from_queue(get: Callable[[], Job | None]) -> Iterator[Job]:

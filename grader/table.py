@@ -63,8 +63,8 @@ def grade_table(results: Sequence[SubmissionResult]) -> Table:
         grouped = by_exercise(result.verdicts)
         for name in exercises:
             members = grouped.get(name, [])
-            status = exercise_status(members) if members else "ungradable"
-            shown = "–" if status == "not_attempted" or not members else f"{sum(v.score for v in members):.1f}"
+            status = exercise_status(members) if members and not result.ungradable else "ungradable"
+            shown = "–" if status in ("not_attempted", "ungradable") else f"{sum(v.score for v in members):.1f}"
             cells.append(Text(shown, style=STYLES[status]))
         table.add_row(*cells, _cause(result))
     return table

@@ -86,8 +86,8 @@ def _without_config(here: Path) -> Path:
 @pytest.mark.parametrize(
     ("tests", "words"),
     [
-        ("def test_broken(:\n", "nanolm: the tests cannot be collected: tests/test_modules.py"),
-        ("def test_plain() -> None: ...\n", "nanolm: no graded tests were found"),
+        ("def test_broken(:\n", "tests/test_modules.py"),
+        ("def test_plain() -> None: ...\n", "the tests of rmsnorm are worth 0 points, not 14"),
     ],
 )
 def test_tests_that_cannot_run_are_exit_status_4(tests: str, words: str, right: Path) -> None:
