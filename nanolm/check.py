@@ -27,9 +27,7 @@ def command(arguments: Sequence[str]) -> int:
 
     os.chdir(root)
     os.environ.setdefault(VARIABLE, DEFAULT)
-    chosen = ["-m", "graded"] + (
-        ["-k", " or ".join(f"test_{name}" for name in options.exercise)] if options.exercise else []
-    )
+    chosen = [f"--exercise={name}" for name in options.exercise]
     return int(pytest.main([*chosen, "-v" if options.verbose else "-q", "tests"]))
 
 

@@ -57,7 +57,7 @@ def check(exercise: str, namespace: Mapping[str, Any], *, root: Path | None = No
         "-Wignore",
         "--noconftest",
         "-pnanolm.plugin",
-        f"-ktest_{exercise}",
+        f"--exercise={exercise}",
     ]
     return int(pytest.main(arguments, plugins=[_Notebook(namespace)])) == 0
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from nanolm.course import EXERCISES
 from nanolm.environment import environment_problem
 from nanolm.fixtures import MODULES
 from nanolm.implementation import Choice, Implementation, TestCut, UnknownImplementation, choose
@@ -85,6 +86,24 @@ class Run:
 
 
 RUN = pytest.StashKey[Run]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--exercise ID`: the graded tests of that exercise only."""
+    group = parser.getgroup("nanolm")
+    group.addoption(
+        "--exercise", action="append", choices=list(EXERCISES), metavar="ID", help="only this exercise's tests"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of the exercises that were asked for."""
+    asked = config.getoption("--exercise")
+    if not asked:
+        return
+    kept = [item for item in items if (mark := graded(item)) is not None and mark["exercise"] in asked]
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
 
 
 def pytest_configure(config: pytest.Config) -> None:

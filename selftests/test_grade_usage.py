@@ -22,9 +22,11 @@ def right(tmp_path: Path) -> Path:
 
 
 def course(here: Path, tests: Mapping[str, str] | None = None) -> Path:
-    """A copy of the course, its tests replaced where others are given."""
+    """A copy of the course, its graded tests replaced where others are given."""
     for name in ("tests", "exercises"):
         shutil.copytree(ROOT / name, here / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in (here / "tests").glob("test_*.py") if tests else ():
+        path.unlink()
     return folder(here, {f"tests/{name}": text for name, text in (tests or {}).items()})
 
 
