@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from nanolm.adapters import modules_file
+from nanolm.adapters import modules_file, qk_norm_file
 from nanolm.adapters.student import Student
 
 Adapter = Callable[[Student], None]
@@ -28,4 +28,9 @@ ENTRIES: Mapping[str, Entry] = {
     "rms_norm_fresh": Entry("rmsnorm", modules_file.rms_norm_fresh),
     "swiglu": Entry("swiglu", modules_file.swiglu),
     "swiglu_fresh": Entry("swiglu", modules_file.swiglu_fresh),
+    "l2_qk_scores": Entry("qk_norm", qk_norm_file.l2_qk_scores),
+    "per_head_rms_norm": Entry("qk_norm", qk_norm_file.per_head_rms_norm),
+    "full_width_rms_norm": Entry("qk_norm", qk_norm_file.full_width_rms_norm),
+    "soft_cap": Entry("qk_norm", qk_norm_file.soft_cap),
+    "soft_cap_refusal": Entry("qk_norm", qk_norm_file.soft_cap_refusal),
 }
