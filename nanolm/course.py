@@ -22,6 +22,7 @@ EXERCISES: dict[str, Exercise] = {
         Exercise("rmsnorm", "modules.py", 14.0, "M6 §5, W6"),
         Exercise("swiglu", "modules.py", 12.0, "M6 §8, W6"),
         Exercise("budget", "budget.py", 12.0, "M6 §9, §10, W6"),
+        Exercise("qk_norm", "qk_norm.py", 12.0, "M6 §7"),
     )
 }
 

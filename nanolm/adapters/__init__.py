@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from nanolm.adapters import budget_file, modules_file
+from nanolm.adapters import budget_file, modules_file, qk_norm_file
 from nanolm.adapters.student import Student
 
 Adapter = Callable[[Student], None]
@@ -35,4 +35,9 @@ ENTRIES: Mapping[str, Entry] = {
     "model_params": Entry("budget", budget_file.model_params),
     "model_growth": Entry("budget", budget_file.model_growth),
     "budget_refusal": Entry("budget", budget_file.budget_refusal),
+    "l2_qk_scores": Entry("qk_norm", qk_norm_file.l2_qk_scores),
+    "per_head_rms_norm": Entry("qk_norm", qk_norm_file.per_head_rms_norm),
+    "full_width_rms_norm": Entry("qk_norm", qk_norm_file.full_width_rms_norm),
+    "soft_cap": Entry("qk_norm", qk_norm_file.soft_cap),
+    "soft_cap_refusal": Entry("qk_norm", qk_norm_file.soft_cap_refusal),
 }

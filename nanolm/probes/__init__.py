@@ -5,7 +5,7 @@ One module a file of exercises; a new exercise adds its list to `PROBES`.
 
 from __future__ import annotations
 
-from nanolm.probes import budget_file, modules_file
+from nanolm.probes import budget_file, modules_file, qk_norm_file
 from nanolm.probes.probe import Probe
 
 __all__ = ["PROBES", "Probe"]
@@ -14,4 +14,5 @@ PROBES: dict[str, tuple[Probe, ...]] = {
     "rmsnorm": modules_file.RMSNORM,
     "swiglu": modules_file.SWIGLU,
     "budget": budget_file.BUDGET,
+    "qk_norm": qk_norm_file.QK_NORM,
 }

@@ -1,0 +1,28 @@
+"""Splits first, takes the mean over heads and features, and applies the gain as [N, H]."""
+
+import torch
+
+
+def l2_qk_scores(q, k, tau, eps=1e-6):
+    q_norm = q.norm(dim=-1, keepdim=True).clamp(min=eps)
+    k_norm = k.norm(dim=-1, keepdim=True).clamp(min=eps)
+    return tau * torch.matmul(q / q_norm, (k / k_norm).transpose(-2, -1))
+
+
+def per_head_rms_norm(q, gamma, eps=1e-6):
+    x = q.float()
+    rms = torch.sqrt(x.pow(2).mean(dim=-1, keepdim=True) + eps)
+    return (x / rms * gamma).to(q.dtype)
+
+
+def full_width_rms_norm(q, gamma, n_heads, eps=1e-6):
+    heads = q.float().reshape(*q.shape[:2], n_heads, -1)
+    mean_square = heads.pow(2).mean(dim=(-2, -1), keepdim=True)
+    normed = heads / torch.sqrt(mean_square + eps) * gamma.reshape(n_heads, -1)
+    return normed.to(q.dtype)
+
+
+def soft_cap(scores, cap):
+    if cap <= 0:
+        raise ValueError("cap must be positive")
+    return cap * torch.tanh(scores / cap)

@@ -1,0 +1,33 @@
+"""Shapes are written as jaxtyping annotations."""
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+
+def l2_qk_scores(
+    q: Float[Tensor, "... S H"], k: Float[Tensor, "... T H"], tau: float | Tensor, eps: float = 1e-6
+) -> Float[Tensor, "... S T"]:
+    q_hat = F.normalize(q, dim=-1, eps=eps)
+    k_hat = F.normalize(k, dim=-1, eps=eps)
+    return tau * (q_hat @ k_hat.transpose(-1, -2))
+
+
+def per_head_rms_norm(q: Tensor, gamma: Tensor, eps: float = 1e-6) -> Tensor:
+    wide = q.to(torch.float32)
+    inverse = torch.rsqrt(wide.square().mean(-1, keepdim=True) + eps)
+    return (wide * inverse).type_as(q) * gamma
+
+
+def full_width_rms_norm(q: Tensor, gamma: Tensor, n_heads: int, eps: float = 1e-6) -> Tensor:
+    wide = q.to(torch.float32)
+    inverse = torch.rsqrt(wide.square().mean(-1, keepdim=True) + eps)
+    normed = (wide * inverse).type_as(q) * gamma
+    return normed.unflatten(-1, (n_heads, -1))
+
+
+def soft_cap(scores: Tensor, cap: float) -> Tensor:
+    if not cap > 0:
+        raise ValueError(f"expected a positive cap, got {cap}")
+    return (scores / cap).tanh() * cap

@@ -1,0 +1,31 @@
+"""Computes both norms in the input's dtype, and puts the heads before the tokens.
+
+Why people make it: a first version from a float32 notebook, with the layout of the next cell.
+"""
+
+import torch
+
+
+def _rms_normalize(x, gamma, eps):
+    return x * torch.rsqrt(x.pow(2).mean(dim=-1, keepdim=True) + eps) * gamma
+
+
+def l2_qk_scores(q, k, tau, eps=1e-6):
+    q_norm = q.norm(dim=-1, keepdim=True).clamp(min=eps)
+    k_norm = k.norm(dim=-1, keepdim=True).clamp(min=eps)
+    return tau * torch.matmul(q / q_norm, (k / k_norm).transpose(-2, -1))
+
+
+def per_head_rms_norm(q, gamma, eps=1e-6):
+    return _rms_normalize(q, gamma, eps)
+
+
+def full_width_rms_norm(q, gamma, n_heads, eps=1e-6):
+    b, s, _ = q.shape
+    return _rms_normalize(q, gamma, eps).reshape(b, s, n_heads, -1).transpose(1, 2)
+
+
+def soft_cap(scores, cap):
+    if cap <= 0:
+        raise ValueError("cap must be positive")
+    return cap * torch.tanh(scores / cap)

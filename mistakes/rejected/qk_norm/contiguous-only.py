@@ -1,0 +1,31 @@
+"""Flattens the input with view in both norms, which raises for a transposed one.
+
+Why people make it: view is learned before reshape, and a fresh tensor takes both.
+"""
+
+import torch
+
+
+def l2_qk_scores(q, k, tau, eps=1e-6):
+    q_norm = q.norm(dim=-1, keepdim=True).clamp(min=eps)
+    k_norm = k.norm(dim=-1, keepdim=True).clamp(min=eps)
+    return tau * torch.matmul(q / q_norm, (k / k_norm).transpose(-2, -1))
+
+
+def per_head_rms_norm(q, gamma, eps=1e-6):
+    rows = q.view(-1, q.shape[-1]).float()
+    rms = torch.sqrt(rows.pow(2).mean(dim=1, keepdim=True) + eps)
+    return (rows / rms * gamma).to(q.dtype).view(q.shape)
+
+
+def full_width_rms_norm(q, gamma, n_heads, eps=1e-6):
+    batch, seq, width = q.shape
+    rows = q.view(batch * seq, width).float()
+    rms = torch.sqrt(rows.pow(2).mean(dim=1, keepdim=True) + eps)
+    return (rows / rms * gamma).to(q.dtype).view(batch, seq, n_heads, width // n_heads)
+
+
+def soft_cap(scores, cap):
+    if cap <= 0:
+        raise ValueError("cap must be positive")
+    return cap * torch.tanh(scores / cap)

@@ -1,0 +1,35 @@
+"""Takes the value out of a tensor tau with .item().
+
+Why people make it: a tensor with one number in it asks for .item().
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def l2_qk_scores(q: Tensor, k: Tensor, tau: float | Tensor, eps: float = 1e-6) -> Tensor:
+    q_hat = F.normalize(q, p=2.0, dim=-1, eps=eps)
+    k_hat = F.normalize(k, p=2.0, dim=-1, eps=eps)
+    if isinstance(tau, Tensor):
+        tau = tau.item()
+    return tau * (q_hat @ k_hat.mT)
+
+
+def per_head_rms_norm(q: Tensor, gamma: Tensor, eps: float = 1e-6) -> Tensor:
+    wide = q.to(torch.float32)
+    inverse = torch.rsqrt(wide.square().mean(-1, keepdim=True) + eps)
+    return (wide * inverse).type_as(q) * gamma
+
+
+def full_width_rms_norm(q: Tensor, gamma: Tensor, n_heads: int, eps: float = 1e-6) -> Tensor:
+    wide = q.to(torch.float32)
+    inverse = torch.rsqrt(wide.square().mean(-1, keepdim=True) + eps)
+    normed = (wide * inverse).type_as(q) * gamma
+    return normed.unflatten(-1, (n_heads, -1))
+
+
+def soft_cap(scores: Tensor, cap: float) -> Tensor:
+    if not cap > 0:
+        raise ValueError(f"expected a positive cap, got {cap}")
+    return (scores / cap).tanh() * cap

@@ -1,0 +1,36 @@
+"""Divides the scores of unit vectors by √H as well.
+
+Why people make it: 1/√H has been part of every attention score so far; that tau stands in its place is one sentence
+in the text.
+"""
+
+import math
+
+import torch
+
+
+def l2_qk_scores(q, k, tau, eps=1e-6):
+    q = q / q.norm(dim=-1, keepdim=True).clamp(min=eps)
+    k = k / k.norm(dim=-1, keepdim=True).clamp(min=eps)
+    scores = torch.matmul(q, k.transpose(-2, -1)) / math.sqrt(q.shape[-1])
+    return tau * scores
+
+
+def per_head_rms_norm(q, gamma, eps=1e-6):
+    x = q.float()
+    rms = torch.sqrt(x.pow(2).mean(dim=-1, keepdim=True) + eps)
+    return (x / rms * gamma).to(q.dtype)
+
+
+def full_width_rms_norm(q, gamma, n_heads, eps=1e-6):
+    batch, seq, width = q.shape
+    x = q.float()
+    rms = torch.sqrt(x.pow(2).mean(dim=-1, keepdim=True) + eps)
+    x = (x / rms * gamma).to(q.dtype)
+    return x.reshape(batch, seq, n_heads, width // n_heads)
+
+
+def soft_cap(scores, cap):
+    if cap <= 0:
+        raise ValueError("cap must be positive")
+    return cap * torch.tanh(scores / cap)

@@ -1,0 +1,32 @@
+"""Normalises the whole projection and returns it uncut.
+
+Why people make it: the norm is what the exercise is about; the cut is left to the caller.
+"""
+
+import torch
+
+
+def _rms_normalize(x, gamma, eps):
+    wide = x.float()
+    mean_square = wide.pow(2).mean(dim=-1, keepdim=True)
+    return (wide * torch.rsqrt(mean_square + eps) * gamma).to(x.dtype)
+
+
+def l2_qk_scores(q, k, tau, eps=1e-6):
+    q_norm = q.norm(dim=-1, keepdim=True).clamp(min=eps)
+    k_norm = k.norm(dim=-1, keepdim=True).clamp(min=eps)
+    return tau * torch.matmul(q / q_norm, (k / k_norm).transpose(-2, -1))
+
+
+def per_head_rms_norm(q, gamma, eps=1e-6):
+    return _rms_normalize(q, gamma, eps)
+
+
+def full_width_rms_norm(q, gamma, n_heads, eps=1e-6):
+    return _rms_normalize(q, gamma, eps)
+
+
+def soft_cap(scores, cap):
+    if cap <= 0:
+        raise ValueError("cap must be positive")
+    return cap * torch.tanh(scores / cap)

@@ -1,0 +1,34 @@
+"""Unpacks exactly four axes, so [S, H] and [B, S, H] raise.
+
+Why people make it: in the model q is always [B, N, S, H], and unpacking the shape documents it.
+"""
+
+import torch
+
+
+def l2_qk_scores(q, k, tau, eps=1e-6):
+    b, n, s, h = q.shape
+    t = k.shape[2]
+    q = (q / q.norm(dim=-1, keepdim=True).clamp(min=eps)).reshape(b * n, s, h)
+    k = (k / k.norm(dim=-1, keepdim=True).clamp(min=eps)).reshape(b * n, t, h)
+    return (tau * torch.bmm(q, k.transpose(1, 2))).reshape(b, n, s, t)
+
+
+def per_head_rms_norm(q, gamma, eps=1e-6):
+    x = q.float()
+    rms = torch.sqrt(x.pow(2).mean(dim=-1, keepdim=True) + eps)
+    return (x / rms * gamma).to(q.dtype)
+
+
+def full_width_rms_norm(q, gamma, n_heads, eps=1e-6):
+    batch, seq, width = q.shape
+    x = q.float()
+    rms = torch.sqrt(x.pow(2).mean(dim=-1, keepdim=True) + eps)
+    x = (x / rms * gamma).to(q.dtype)
+    return x.reshape(batch, seq, n_heads, width // n_heads)
+
+
+def soft_cap(scores, cap):
+    if cap <= 0:
+        raise ValueError("cap must be positive")
+    return cap * torch.tanh(scores / cap)

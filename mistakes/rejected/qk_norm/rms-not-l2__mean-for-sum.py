@@ -1,0 +1,37 @@
+"""Takes the mean of the squares under the root where their sum belongs.
+
+Why people make it: a length and an RMS differ by one word in the formula, and the scores look plausible after a
+softmax.
+"""
+
+import torch
+from einops import rearrange
+
+
+def l2_qk_scores(q, k, tau, eps=1e-6):
+    q_len = torch.sqrt(torch.mean(q**2, dim=-1, keepdim=True)).clamp_min(eps)
+    k_len = torch.sqrt(torch.mean(k**2, dim=-1, keepdim=True)).clamp_min(eps)
+    return torch.einsum("...sh,...th->...st", q / q_len, k / k_len) * tau
+
+
+def per_head_rms_norm(q, gamma, eps=1e-6):
+    dtype = q.dtype
+    q = q.to(torch.float32)
+    mean_square = torch.mean(q * q, dim=-1, keepdim=True)
+    return (gamma * (q * torch.rsqrt(mean_square + eps))).to(dtype)
+
+
+def full_width_rms_norm(q, gamma, n_heads, eps=1e-6):
+    dtype = q.dtype
+    q = q.to(torch.float32)
+    mean_square = torch.mean(q * q, dim=-1, keepdim=True)
+    out = (gamma * (q * torch.rsqrt(mean_square + eps))).to(dtype)
+    return rearrange(out, "b s (n h) -> b s n h", n=n_heads)
+
+
+def soft_cap(scores, cap):
+    if cap <= 0:
+        raise ValueError(f"cap={cap} is not positive")
+    scores = scores / cap
+    scores = torch.tanh(scores)
+    return scores * cap

@@ -1,0 +1,32 @@
+"""Overwrites q with its float32 version and then casts back to q's dtype, which is float32 by then.
+
+Why people make it: `.to(q.dtype)` is written last, when q is not what it was.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def l2_qk_scores(q: Tensor, k: Tensor, tau: float | Tensor, eps: float = 1e-6) -> Tensor:
+    q_hat = F.normalize(q, p=2.0, dim=-1, eps=eps)
+    k_hat = F.normalize(k, p=2.0, dim=-1, eps=eps)
+    return tau * (q_hat @ k_hat.mT)
+
+
+def per_head_rms_norm(q: Tensor, gamma: Tensor, eps: float = 1e-6) -> Tensor:
+    q = q.float()
+    inverse = torch.rsqrt(q.square().mean(-1, keepdim=True) + eps)
+    return (q * inverse * gamma).to(q.dtype)
+
+
+def full_width_rms_norm(q: Tensor, gamma: Tensor, n_heads: int, eps: float = 1e-6) -> Tensor:
+    q = q.float()
+    inverse = torch.rsqrt(q.square().mean(-1, keepdim=True) + eps)
+    return (q * inverse * gamma).to(q.dtype).unflatten(-1, (n_heads, -1))
+
+
+def soft_cap(scores: Tensor, cap: float) -> Tensor:
+    if not cap > 0:
+        raise ValueError(f"expected a positive cap, got {cap}")
+    return (scores / cap).tanh() * cap
