@@ -21,6 +21,7 @@ EXERCISES: dict[str, Exercise] = {
     for exercise in (
         Exercise("rmsnorm", "modules.py", 14.0, "M6 §5, W6"),
         Exercise("swiglu", "modules.py", 12.0, "M6 §8, W6"),
+        Exercise("mhc", "hyper_connections.py", 16.0, "M6 §12, W6"),
     )
 }
 

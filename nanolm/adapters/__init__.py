@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from nanolm.adapters import modules_file
+from nanolm.adapters import hyper_connections_file, modules_file
 from nanolm.adapters.student import Student
 
 Adapter = Callable[[Student], None]
@@ -28,4 +28,8 @@ ENTRIES: Mapping[str, Entry] = {
     "rms_norm_fresh": Entry("rmsnorm", modules_file.rms_norm_fresh),
     "swiglu": Entry("swiglu", modules_file.swiglu),
     "swiglu_fresh": Entry("swiglu", modules_file.swiglu_fresh),
+    "sinkhorn": Entry("mhc", hyper_connections_file.sinkhorn),
+    "mix_streams": Entry("mhc", hyper_connections_file.mix_streams),
+    "hyper_connection_step": Entry("mhc", hyper_connections_file.hyper_connection_step),
+    "mhc_step": Entry("mhc", hyper_connections_file.mhc_step),
 }

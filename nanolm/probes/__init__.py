@@ -5,7 +5,7 @@ One module a file of exercises; a new exercise adds its list to `PROBES`.
 
 from __future__ import annotations
 
-from nanolm.probes import modules_file
+from nanolm.probes import hyper_connections_file, modules_file
 from nanolm.probes.probe import Probe
 
 __all__ = ["PROBES", "Probe"]
@@ -13,4 +13,5 @@ __all__ = ["PROBES", "Probe"]
 PROBES: dict[str, tuple[Probe, ...]] = {
     "rmsnorm": modules_file.RMSNORM,
     "swiglu": modules_file.SWIGLU,
+    "mhc": hyper_connections_file.MHC,
 }
