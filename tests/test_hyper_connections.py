@@ -232,19 +232,19 @@ def test_mhc_step_mixes_the_old_streams(hyper_connection_step: StreamCalls, rng:
 
 @pytest.mark.graded("mhc", points=0.5, catches=WRITE)
 def test_mhc_step_writes_to_every_stream(hyper_connection_step: StreamCalls, rng: np.random.Generator) -> None:
-    """R = 0 and a branch that returns the same for every input: stream i receives its own share of it."""
-    arguments = inputs.layer(rng, 4, TOKENS)
-    arguments |= {"R": torch.zeros(4, 4), "A": torch.zeros(D, D)}
+    """Streams of zeros and a branch that makes something of them: stream i receives its own share of it."""
+    arguments = inputs.layer(rng, 4, TOKENS) | {"X": torch.zeros(TOKENS, 4, D)}
     expected = oracles.streams_after(**_known(arguments))
-    of = f"hyper_connection_step(X [{TOKENS}, 4, {D}], R = 0, …) with a constant branch"
+    of = f"hyper_connection_step(X [{TOKENS}, 4, {D}] of zeros, …)"
     checks.close(hyper_connection_step(arguments), expected, **tolerances.float32(4)._asdict(), of=of)
 
 
 @pytest.mark.graded("mhc", points=0.5, catches=READ)
 def test_mhc_step_reads_all_streams_at_once(hyper_connection_step: StreamCalls, rng: np.random.Generator) -> None:
-    """R = 0 and all of the result written to stream 0: what stream 0 holds is the branch of the weighted sum."""
+    """R = 0, stream 0 empty, all of the result written to it: it then holds the branch of the weighted sum."""
     arguments = inputs.layer(rng, 3, TOKENS)
     arguments |= {"R": torch.zeros(3, 3), "write": tensor([1.0, 0.0, 0.0])}
+    arguments["X"][:, 0] = 0.0
     y = hyper_connection_step(arguments)
     expected = oracles.streams_after(**_known(arguments))
     of = f"stream 0 of hyper_connection_step(X [{TOKENS}, 3, {D}], R = 0, write = (1, 0, 0), …)"
