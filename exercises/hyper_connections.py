@@ -3,7 +3,7 @@
 Letters: n residual streams, D model width; `[..., n, D]` is any number of leading axes, none too. The streams of one
 token are the rows of its X. Output dtype = input dtype, inputs are not modified, gradients reach every tensor.
 
-From scratch: everything in torch is allowed here. Ways round the tests (`exec`, `eval`, `importlib`, `torch.ops`, …) make
+From scratch: everything in torch is allowed here. Ways round the tests (`exec`, `eval`, `importlib`, …) make
 the exercise `forbidden`, wherever this file names them.
 
 Check: `NANOLM_IMPL=exercises pytest tests/test_hyper_connections.py -k mhc -v`
@@ -58,7 +58,9 @@ def hyper_connection_step(
     Worked number: n = 2, D = 1, X = (2, 6), R as in `mix_streams`, read = (0.5, 0.5), write = (1, 2) and a branch that
     adds 1: the branch sees 4 and returns 5, the streams become 3 + 1·5 = 8 and 5 + 2·5 = 15.
     """
-    raise NotImplementedError("mhc: mix the old streams, and add the branch of what was read to each stream by its share")
+    raise NotImplementedError(
+        "mhc: mix the old streams, and give each its share of what the branch makes of the read one"
+    )
 
 
 def mhc_step(

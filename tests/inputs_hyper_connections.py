@@ -9,10 +9,9 @@ from torch import Tensor
 from tests.inputs import tensor
 from tests.oracles import Array
 
-D = 7
-TOKENS = 5
+B, S, D = 5, 6, 7
 STREAMS = (2, 3, 4)
-"""Two streams as in the course, three and four besides: a doubly stochastic 2×2 matrix is symmetric."""
+"""Two streams as in the course, and more: a doubly stochastic 2×2 matrix is symmetric. All sizes differ."""
 
 MIXED = np.array([[0.6, 0.3, 0.1], [0.1, 0.6, 0.3], [0.3, 0.1, 0.6]])
 """Doubly stochastic and not symmetric."""

@@ -1,7 +1,7 @@
 """Graded tests of `hyper_connections.py`: mhc (16 points).
 
-Each test looks for few mistakes and hides the others where it can: logits are mild where the number of rounds is not the
-question, R is zero or the branch silent where only one of the two is, the branch is never linear.
+Each test looks for few mistakes and hides the others where it can: logits are mild where the number of rounds is not
+the question, R is zero or the branch silent where only one of the two is, the branch is never linear.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests import inputs_hyper_connections as inputs
 from tests import oracles_hyper_connections as oracles
 from tests import tolerances
 from tests.inputs import exact, seeds, tensor
-from tests.inputs_hyper_connections import MIXED, STREAMS, TOKENS, D
+from tests.inputs_hyper_connections import MIXED, STREAMS, B, D, S
 from tests.oracles import Array
 
 DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
@@ -84,10 +84,15 @@ def test_mhc_default_is_twenty_rounds(sinkhorn: SinkhornCalls, mhc_step: StreamC
     expected = oracles.balanced(np.exp(exact(logits)), 20)
     tolerance = tolerances.log_domain(12.0)._asdict()
     checks.close(sinkhorn(logits), expected, **tolerance, of="sinkhorn(slow logits), n_iters not given")
-    arguments = {"X": tensor(np.eye(2)), "residual_logits": logits, "A": torch.zeros(2, 2), "b": torch.zeros(2)}
+    arguments = {
+        "X": tensor(np.eye(2)[None, None]),
+        "residual_logits": logits,
+        "A": torch.zeros(2, 2),
+        "b": torch.zeros(2),
+    }
     arguments |= {"read_logits": torch.zeros(2), "write_logits": torch.zeros(2)}
     of = "mhc_step(streams (1, 0) and (0, 1), slow logits, silent branch), n_iters not given"
-    checks.close(mhc_step(arguments), expected, **tolerance, of=of)
+    checks.close(mhc_step(arguments), expected[None, None], **tolerance, of=of)
 
 
 @pytest.mark.graded("mhc", points=1.0, catches=RANGE)
@@ -210,9 +215,9 @@ def test_mhc_hyper_connection_step_matches_the_formula(
 ) -> None:
     """Arbitrary weights, two to four streams, a branch that is not linear."""
     for n in STREAMS:
-        arguments = inputs.layer(rng, n, TOKENS)
+        arguments = inputs.layer(rng, n, B, S)
         expected = oracles.streams_after(**_known(arguments))
-        of = f"hyper_connection_step(X [{TOKENS}, {n}, {D}], …)"
+        of = f"hyper_connection_step(X [{B}, {S}, {n}, {D}], …)"
         tolerance = tolerances.float32(n + D, 2.0)._asdict()
         checks.close(hyper_connection_step(arguments), expected, **tolerance, of=of)
 
@@ -220,10 +225,10 @@ def test_mhc_hyper_connection_step_matches_the_formula(
 @pytest.mark.graded("mhc", points=0.5, catches=MIXING)
 def test_mhc_step_mixes_the_old_streams(hyper_connection_step: StreamCalls, rng: np.random.Generator) -> None:
     """With a branch that always returns zero, what is left is the mix of the old streams."""
-    arguments = inputs.without_branch(inputs.layer(rng, 3, TOKENS))
+    arguments = inputs.without_branch(inputs.layer(rng, 3, B, S))
     y = hyper_connection_step(arguments)
     expected = oracles.streams_after(**_known(arguments))
-    of = f"hyper_connection_step(X [{TOKENS}, 3, {D}], …) with a silent branch"
+    of = f"hyper_connection_step(X [{B}, {S}, 3, {D}], …) with a silent branch"
     checks.shape(y, expected.shape, of=of)
     same = torch.equal(y, arguments["X"])
     checks.require(not same, text("checks", "mhc_unmixed", of=of), outcome=Outcome.WRONG_VALUE)
@@ -233,23 +238,23 @@ def test_mhc_step_mixes_the_old_streams(hyper_connection_step: StreamCalls, rng:
 @pytest.mark.graded("mhc", points=0.5, catches=WRITE)
 def test_mhc_step_writes_to_every_stream(hyper_connection_step: StreamCalls, rng: np.random.Generator) -> None:
     """Streams of zeros and a branch that makes something of them: stream i receives its own share of it."""
-    arguments = inputs.layer(rng, 4, TOKENS) | {"X": torch.zeros(TOKENS, 4, D)}
+    arguments = inputs.layer(rng, 4, B, S) | {"X": torch.zeros(B, S, 4, D)}
     expected = oracles.streams_after(**_known(arguments))
-    of = f"hyper_connection_step(X [{TOKENS}, 4, {D}] of zeros, …)"
+    of = f"hyper_connection_step(X [{B}, {S}, 4, {D}] of zeros, …)"
     checks.close(hyper_connection_step(arguments), expected, **tolerances.float32(4)._asdict(), of=of)
 
 
 @pytest.mark.graded("mhc", points=0.5, catches=READ)
 def test_mhc_step_reads_all_streams_at_once(hyper_connection_step: StreamCalls, rng: np.random.Generator) -> None:
     """R = 0, stream 0 empty, all of the result written to it: it then holds the branch of the weighted sum."""
-    arguments = inputs.layer(rng, 3, TOKENS)
+    arguments = inputs.layer(rng, 3, B, S)
     arguments |= {"R": torch.zeros(3, 3), "write": tensor([1.0, 0.0, 0.0])}
-    arguments["X"][:, 0] = 0.0
+    arguments["X"][..., 0, :] = 0.0
     y = hyper_connection_step(arguments)
     expected = oracles.streams_after(**_known(arguments))
-    of = f"stream 0 of hyper_connection_step(X [{TOKENS}, 3, {D}], R = 0, write = (1, 0, 0), …)"
+    of = f"stream 0 of hyper_connection_step(X [{B}, {S}, 3, {D}], R = 0, write = (1, 0, 0), …)"
     checks.shape(y, expected.shape, of=of)
-    checks.close(y[:, 0], expected[:, 0], **tolerances.float32(3 + D)._asdict(), of=of)
+    checks.close(y[..., 0, :], expected[..., 0, :], **tolerances.float32(3 + D)._asdict(), of=of)
 
 
 @pytest.mark.graded("mhc", points=1.0, catches=("branch-per-stream",))
@@ -258,12 +263,12 @@ def test_mhc_step_calls_the_branch_once(
 ) -> None:
     """The layer between the streams runs once a step, on one vector a token: that is what keeps mHC cheap."""
     for n in (3, 4, 2):  # a branch called twice is not yet a branch called per stream
-        layers = inputs.layer(rng, n, TOKENS), inputs.constrained_layer(rng, n, TOKENS)
+        layers = inputs.layer(rng, n, B, S), inputs.constrained_layer(rng, n, B, S)
         for step, name, arguments in zip(
             (hyper_connection_step, mhc_step), ("hyper_connection_step", "mhc_step"), layers, strict=True
         ):
             used = step.with_branch(arguments)[1]
-            of = f"{name}(X [{TOKENS}, {n}, {D}], …)"
+            of = f"{name}(X [{B}, {S}, {n}, {D}], …)"
             checks.require(
                 used.calls == 1,
                 text("checks", "mhc_branch_calls", of=of, count=used.calls, n=n),
@@ -272,32 +277,32 @@ def test_mhc_step_calls_the_branch_once(
             )
             vectors = int(np.prod(used.shapes[0][:-1]))
             checks.require(
-                vectors == TOKENS,
-                text("checks", "mhc_branch_shape", of=of, got=used.shapes[0], expected=[TOKENS, D]),
+                vectors == B * S,
+                text("checks", "mhc_branch_shape", of=of, got=used.shapes[0], expected=[B, S, D]),
                 outcome=Outcome.WRONG_INTERFACE,
-                implies="mhc-branch-per-stream" if vectors == n * TOKENS else None,
+                implies="mhc-branch-per-stream" if vectors == n * B * S else None,
             )
 
 
 @pytest.mark.graded("mhc", points=0.5, catches=(*MIXING, *READ, *WRITE))
 def test_mhc_hyper_connection_step_gradient(hyper_connection_step: StreamCalls, rng: np.random.Generator) -> None:
     """Gradients reach the streams, the three weights and the branch's own numbers."""
-    arguments = inputs.layer(rng, 3, TOKENS)
-    upstream = tensor(rng.standard_normal((TOKENS, 3, D)))
+    arguments = inputs.layer(rng, 3, B, S)
+    upstream = tensor(rng.standard_normal((B, S, 3, D)))
     gradients = hyper_connection_step.gradients(arguments, upstream)
     for name, expected in oracles.streams_gradients(**_known(arguments), upstream=exact(upstream)).items():
-        tolerance = tolerances.float32(TOKENS * D, 2.0)._asdict()
-        checks.gradient(gradients, name, expected, **tolerance, of=f"hyper_connection_step(X [{TOKENS}, 3, {D}], …)")
+        tolerance = tolerances.float32(B * S * D, 2.0)._asdict()
+        checks.gradient(gradients, name, expected, **tolerance, of=f"hyper_connection_step(X [{B}, {S}, 3, {D}], …)")
 
 
 @pytest.mark.graded("mhc", points=0.5, catches=("unconstrained-residual", "forgotten-n-iters", *ROUND, *MIXING))
 def test_mhc_step_constrains_the_residual(mhc_step: StreamCalls, rng: np.random.Generator) -> None:
     """With a silent branch: the streams are mixed by the projection of the residual logits, after n_iters rounds."""
     for n in (3, 4):
-        arguments = inputs.without_branch(inputs.constrained_layer(rng, n, TOKENS))
+        arguments = inputs.without_branch(inputs.constrained_layer(rng, n, B, S))
         R = oracles.balanced(np.exp(exact(arguments["residual_logits"])), 1)
         expected = np.einsum("ij,...jd->...id", R, exact(arguments["X"]))
-        of = f"mhc_step(X [{TOKENS}, {n}, {D}], …, n_iters=1) with a silent branch"
+        of = f"mhc_step(X [{B}, {S}, {n}, {D}], …, n_iters=1) with a silent branch"
         checks.close(mhc_step(arguments, n_iters=1), expected, **tolerances.log_domain(8.0)._asdict(), of=of)
 
 
@@ -305,8 +310,8 @@ def test_mhc_step_constrains_the_residual(mhc_step: StreamCalls, rng: np.random.
 def test_mhc_step_squashes_read_and_write(mhc_step: StreamCalls, rng: np.random.Generator) -> None:
     """Streams that cancel, mixed evenly: what is left is the branch, read and written through sigmoids."""
     for n in STREAMS:
-        arguments = inputs.constrained_layer(rng, n, TOKENS)
-        arguments |= {"X": inputs.cancelling_streams(rng, n, TOKENS), "residual_logits": torch.zeros(n, n)}
+        arguments = inputs.constrained_layer(rng, n, B, S)
+        arguments |= {"X": inputs.cancelling_streams(rng, n, B, S), "residual_logits": torch.zeros(n, n)}
         expected = oracles.constrained_streams_after(**_known(arguments), rounds=20)
         of = f"mhc_step({n} streams whose sum is zero, even mixing, …)"
         checks.close(mhc_step(arguments), expected, **tolerances.float32(n + D, 2.0)._asdict(), of=of)
@@ -315,13 +320,13 @@ def test_mhc_step_squashes_read_and_write(mhc_step: StreamCalls, rng: np.random.
 @pytest.mark.graded("mhc", points=1.0, catches=("detached-sinkhorn", "unconstrained-residual", *SQUASH))
 def test_mhc_step_gradient_reaches_the_logits(mhc_step: StreamCalls, rng: np.random.Generator) -> None:
     """Gradients reach the three logits, through the projection and the sigmoids."""
-    arguments = inputs.constrained_layer(rng, 3, TOKENS)
-    upstream = tensor(rng.standard_normal((TOKENS, 3, D)))
+    arguments = inputs.constrained_layer(rng, 3, B, S)
+    upstream = tensor(rng.standard_normal((B, S, 3, D)))
     gradients = mhc_step.gradients(arguments, upstream, n_iters=2)
     expected = oracles.constrained_gradients(**_known(arguments), rounds=2, upstream=exact(upstream))
     for name, closed_form in expected.items():
-        tolerance = tolerances.float32(TOKENS * D, 2.0)._asdict()
-        checks.gradient(gradients, name, closed_form, **tolerance, of=f"mhc_step(X [{TOKENS}, 3, {D}], …)")
+        tolerance = tolerances.float32(B * S * D, 2.0)._asdict()
+        checks.gradient(gradients, name, closed_form, **tolerance, of=f"mhc_step(X [{B}, {S}, 3, {D}], …)")
 
 
 @pytest.mark.graded("mhc", points=0.5, catches=("rank-restricted", "fixed-axes"))
@@ -339,7 +344,7 @@ def test_mhc_any_leading_axes(
         expected = oracles.balanced(np.exp(exact(logits)), 20)
         checks.close(sinkhorn(logits, 20), expected, **tolerances.log_domain(2.0)._asdict(), of=of)
     tolerance = tolerances.float32(4 + D, 2.0)._asdict()
-    for leading in ((), (5,), (2, 3), (2, 3, 2)):
+    for leading in ((), (5,), (5, 6), (2, 5, 3)):
         free, bound = inputs.layer(rng, 4, *leading), inputs.constrained_layer(rng, 4, *leading)
         if len(leading) > 1:
             free["X"] = free["X"].transpose(0, 1)
@@ -364,7 +369,7 @@ def test_mhc_keeps_the_dtype(
     rng: np.random.Generator,
 ) -> None:
     """Outputs, and what the branch is handed, have the input's dtype; half precision is compared loosely."""
-    free, bound = inputs.layer(rng, 3, TOKENS), inputs.constrained_layer(rng, 3, TOKENS)
+    free, bound = inputs.layer(rng, 3, B, S), inputs.constrained_layer(rng, 3, B, S)
     known = _known(free)
     R = oracles.balanced(np.exp(exact(bound["residual_logits"])), 20)
     mixed = np.einsum("ij,...jd->...id", known["R"], known["X"])
@@ -404,7 +409,7 @@ def test_mhc_leaves_its_input_unchanged(
     rng: np.random.Generator,
 ) -> None:
     """Neither logits nor streams nor weights are changed by a call."""
-    free, bound = inputs.layer(rng, 3, TOKENS), inputs.constrained_layer(rng, 3, TOKENS)
+    free, bound = inputs.layer(rng, 3, B, S), inputs.constrained_layer(rng, 3, B, S)
     pair = {"R": free["R"], "X": free["X"]}
     logits = {"logits": bound["residual_logits"]}
     for name, arguments, after in (
@@ -419,7 +424,7 @@ def test_mhc_leaves_its_input_unchanged(
         hyper_connection_step(free),
         oracles.streams_after(**_known(free)),
         **tolerances.float32(3 + D, 2.0)._asdict(),
-        of=f"hyper_connection_step(X [{TOKENS}, 3, {D}], …)",
+        of=f"hyper_connection_step(X [{B}, {S}, 3, {D}], …)",
     )
 
 

@@ -50,12 +50,13 @@ def _errors(reply: Reply) -> tuple[str, Array]:
 
 def _vectors(reply: Reply) -> tuple[str, Array]:
     """How many vectors the branch was handed, over all its calls."""
-    used = reply.facts["branch"]
-    assert isinstance(used, dict)
-    shapes, calls = used["shapes"], used["calls"]
-    assert isinstance(shapes, list)
-    vectors = sum(float(np.prod(shape[:-1])) for shape in shapes if isinstance(shape, list))
-    return "vectors", np.array([vectors, float(calls != 0)])
+    used: Any = reply.facts["branch"]
+    return f"called: {used['calls'] != 0}", np.array([sum(float(np.prod(shape[:-1])) for shape in used["shapes"])])
+
+
+def _dtype(reply: Reply) -> tuple[str, Array]:
+    """The dtype of the output alone."""
+    return str(reply.tensors["y"].dtype).removeprefix("torch."), np.zeros(0)
 
 
 def _stream_0(reply: Reply) -> tuple[str, Array]:
@@ -76,7 +77,7 @@ def _direction(reply: Reply) -> tuple[str, Array]:
     return kind, held / max(float(np.linalg.norm(held)), 1e-12)
 
 
-def _layer(entry: str, *, n_iters: int | None = None, upstream: bool = False, **changed: Any) -> Callable[[], Call]:
+def _layer(entry: str, *, n_iters: int | None = None, upstream: bool = False, **changed: Array) -> Callable[[], Call]:
     """A step of three streams on the arrays below, some of them changed."""
 
     def call() -> Call:
@@ -87,6 +88,14 @@ def _layer(entry: str, *, n_iters: int | None = None, upstream: bool = False, **
         return Call(entry, tensors, {} if n_iters is None else {"n_iters": n_iters}, weights)
 
     return call
+
+
+def _in_bfloat16(call: Callable[[], Call]) -> Callable[[], Call]:
+    def narrowed() -> Call:
+        made = call()
+        return Call(made.entry, {name: value.bfloat16() for name, value in made.tensors.items()}, made.scalars)
+
+    return narrowed
 
 
 def _leaving(call: Callable[[], Call]) -> Callable[[], Call]:
@@ -105,18 +114,18 @@ _FIRST_ROW = np.array([[200.0], [0.0], [0.0]])
 _APART = np.array([0.0, 150.0])[:, None, None]
 _HIGH = np.full((3, 3), 150.0)
 
-_X = random(41, 5, 3, 7)
+_X = random(41, 1, 5, 3, 7)
 _R = random(42, 3, 3)
 _READ = np.array([0.9, -0.4, 0.6])
 _WRITE = np.array([-0.7, 1.2, 0.5])
 _A = random(43, 7, 7) / 7**0.5
 _B = np.linspace(0.2, 0.6, 7)
 _EMPTY_FIRST = _X * np.array([[0.0], [1.0], [1.0]])
-_CANCEL = _X[:, :1] * np.array([[0.0], [1.0], [-1.0]])
+_CANCEL = _X[..., :1, :] * np.array([[0.0], [1.0], [-1.0]])
 _TWO = np.zeros(2)
 _FIRST = np.array([1.0, 0.0, 0.0])
-_SILENT = {"A": np.zeros((7, 7)), "b": np.zeros(7)}
-_SLOW_STEP = {"X": np.eye(2), "residual_logits": _SLOW, "A": np.zeros((2, 2)), "b": _TWO}
+_SILENT: dict[str, Any] = {"A": np.zeros((7, 7)), "b": np.zeros(7)}
+_SLOW_STEP: dict[str, Any] = {"X": np.eye(2)[None, None], "residual_logits": _SLOW, "A": np.zeros((2, 2)), "b": _TWO}
 _SLOW_STEP |= {"read_logits": _TWO, "write_logits": _TWO}
 
 _ARRAYS = {
@@ -143,15 +152,18 @@ MHC = (
     Probe("gradients of many rounds", _project(_MILD, upstream=True), gradients, rtol=1e-3, atol=1e-4),
     Probe("logits afterwards", _leaving(_project(_MILD, 1)), _changed),
     Probe("mix", _layer("mix_streams")),
-    Probe("mix of one token", _layer("mix_streams", X=_X[0])),
+    Probe("mix of one token", _layer("mix_streams", X=_X[0, 0])),
+    Probe("mix on one axis", _layer("mix_streams", X=_X[0])),
+    Probe("dtype of a mix", _in_bfloat16(_layer("mix_streams")), _dtype),
     Probe("mix afterwards", _leaving(_layer("mix_streams")), _changed),
     Probe("step", _layer("hyper_connection_step")),
     Probe("residual alone", _layer("hyper_connection_step", **_SILENT)),
     Probe("write alone", _layer("hyper_connection_step", X=0 * _X)),
     Probe("read alone", _layer("hyper_connection_step", X=_EMPTY_FIRST, R=0 * _R, write=_FIRST), _stream_0),
     Probe("branch", _layer("hyper_connection_step"), _vectors),
-    Probe("step of one token", _layer("hyper_connection_step", X=_X[0], **_SILENT)),
-    Probe("step on two axes", _layer("hyper_connection_step", X=_X[None], **_SILENT)),
+    Probe("step of one token", _layer("hyper_connection_step", X=_X[0, 0], **_SILENT)),
+    Probe("step on one axis", _layer("hyper_connection_step", X=_X[0], **_SILENT)),
+    Probe("dtype of a step", _in_bfloat16(_layer("hyper_connection_step")), _dtype),
     Probe("step afterwards", _leaving(_layer("hyper_connection_step")), _changed),
     Probe("constrained mix", _layer("mhc_step", n_iters=20, residual_logits=_MILD, **_SILENT)),
     Probe("constrained mix, one round", _layer("mhc_step", n_iters=1, **_SILENT)),
