@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from tests.inputs import tensor
+from tests.inputs import exact, tensor
 from tests.oracles import Array
 
 B, S, D = 5, 6, 7
@@ -84,6 +86,16 @@ def cancelling_streams(rng: np.random.Generator, n: int, *leading: int) -> Tenso
     X = rng.integers(-64, 65, (*leading, n, D)) / 32
     X[..., -1, :] -= X.sum(axis=-2)
     return tensor(X)
+
+
+def known(arguments: Mapping[str, Tensor]) -> dict[str, Array]:
+    """The arguments' own values in float64, by name: what an oracle must be given."""
+    return {name: exact(value) for name, value in arguments.items()}
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    """`float32`, as messages name it."""
+    return str(dtype).removeprefix("torch.")
 
 
 def _signs(n: int) -> Array:

@@ -6,25 +6,21 @@ the question, R is zero or the branch silent where only one of the two is, the b
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Tensor
 
 from nanolm import checks
-from nanolm.fixtures.hyper_connections_file import SinkhornCalls, StreamCalls
+from nanolm.fixtures.hyper_connections_file import Functions, SinkhornCalls, StreamCalls
 from nanolm.protocol import Outcome
 from nanolm.texts import text
 from tests import inputs_hyper_connections as inputs
 from tests import oracles_hyper_connections as oracles
 from tests import tolerances
 from tests.inputs import exact, seeds, tensor
-from tests.inputs_hyper_connections import MIXED, STREAMS, B, D, S
-from tests.oracles import Array
+from tests.inputs_hyper_connections import MIXED, STREAMS, B, D, S, dtype_name, known
 
 DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 
@@ -116,7 +112,7 @@ def test_mhc_sinkhorn_survives_extreme_logits(sinkhorn: SinkhornCalls, rng: np.r
 def test_mhc_sinkhorn_far_row_or_column(sinkhorn: SinkhornCalls, rng: np.random.Generator) -> None:
     """One row or one column 200 above or below the rest; e^200 and e^-200 are beyond float32."""
     for n in (3, 4):
-        logits = np.concatenate([inputs.mild(rng, 4, n, n)])
+        logits = inputs.mild(rng, 4, n, n)
         for matrix, far in zip(logits[:2], (200.0, -200.0), strict=True):
             matrix[rng.integers(n)] += far
         for matrix, far in zip(logits[2:], (200.0, -200.0), strict=True):
@@ -180,7 +176,7 @@ def test_mhc_sinkhorn_widens_half_precision(sinkhorn: SinkhornCalls, rng: np.ran
     for dtype, bits in ((torch.bfloat16, tolerances.BFLOAT16_BITS), (torch.float16, tolerances.FLOAT16_BITS)):
         logits = tensor(0.6 * inputs.spread(rng, 24, 4, 4), dtype)  # no entry so small that float16 loses bits of it
         expected = oracles.balanced(np.exp(exact(logits)), 10)
-        of = f"sinkhorn({_name(dtype)} logits [24, 4, 4], 10)"
+        of = f"sinkhorn({dtype_name(dtype)} logits [24, 4, 4], 10)"
         checks.within_ulps(sinkhorn(logits, 10), expected, bits=bits, ulps=tolerances.HALF_ULPS, of=of)
 
 
@@ -216,7 +212,7 @@ def test_mhc_hyper_connection_step_matches_the_formula(
     """Arbitrary weights, two to four streams, a branch that is not linear."""
     for n in STREAMS:
         arguments = inputs.layer(rng, n, B, S)
-        expected = oracles.streams_after(**_known(arguments))
+        expected = oracles.streams_after(**known(arguments))
         of = f"hyper_connection_step(X [{B}, {S}, {n}, {D}], …)"
         tolerance = tolerances.float32(n + D, 2.0)._asdict()
         checks.close(hyper_connection_step(arguments), expected, **tolerance, of=of)
@@ -227,7 +223,7 @@ def test_mhc_step_mixes_the_old_streams(hyper_connection_step: StreamCalls, rng:
     """With a branch that always returns zero, what is left is the mix of the old streams."""
     arguments = inputs.without_branch(inputs.layer(rng, 3, B, S))
     y = hyper_connection_step(arguments)
-    expected = oracles.streams_after(**_known(arguments))
+    expected = oracles.streams_after(**known(arguments))
     of = f"hyper_connection_step(X [{B}, {S}, 3, {D}], …) with a silent branch"
     checks.shape(y, expected.shape, of=of)
     same = torch.equal(y, arguments["X"])
@@ -239,7 +235,7 @@ def test_mhc_step_mixes_the_old_streams(hyper_connection_step: StreamCalls, rng:
 def test_mhc_step_writes_to_every_stream(hyper_connection_step: StreamCalls, rng: np.random.Generator) -> None:
     """Streams of zeros and a branch that makes something of them: stream i receives its own share of it."""
     arguments = inputs.layer(rng, 4, B, S) | {"X": torch.zeros(B, S, 4, D)}
-    expected = oracles.streams_after(**_known(arguments))
+    expected = oracles.streams_after(**known(arguments))
     of = f"hyper_connection_step(X [{B}, {S}, 4, {D}] of zeros, …)"
     checks.close(hyper_connection_step(arguments), expected, **tolerances.float32(4)._asdict(), of=of)
 
@@ -251,7 +247,7 @@ def test_mhc_step_reads_all_streams_at_once(hyper_connection_step: StreamCalls, 
     arguments |= {"R": torch.zeros(3, 3), "write": tensor([1.0, 0.0, 0.0])}
     arguments["X"][..., 0, :] = 0.0
     y = hyper_connection_step(arguments)
-    expected = oracles.streams_after(**_known(arguments))
+    expected = oracles.streams_after(**known(arguments))
     of = f"stream 0 of hyper_connection_step(X [{B}, {S}, 3, {D}], R = 0, write = (1, 0, 0), …)"
     checks.shape(y, expected.shape, of=of)
     checks.close(y[..., 0, :], expected[..., 0, :], **tolerances.float32(3 + D)._asdict(), of=of)
@@ -290,7 +286,7 @@ def test_mhc_hyper_connection_step_gradient(hyper_connection_step: StreamCalls, 
     arguments = inputs.layer(rng, 3, B, S)
     upstream = tensor(rng.standard_normal((B, S, 3, D)))
     gradients = hyper_connection_step.gradients(arguments, upstream)
-    for name, expected in oracles.streams_gradients(**_known(arguments), upstream=exact(upstream)).items():
+    for name, expected in oracles.streams_gradients(**known(arguments), upstream=exact(upstream)).items():
         tolerance = tolerances.float32(B * S * D, 2.0)._asdict()
         checks.gradient(gradients, name, expected, **tolerance, of=f"hyper_connection_step(X [{B}, {S}, 3, {D}], …)")
 
@@ -312,7 +308,7 @@ def test_mhc_step_squashes_read_and_write(mhc_step: StreamCalls, rng: np.random.
     for n in STREAMS:
         arguments = inputs.constrained_layer(rng, n, B, S)
         arguments |= {"X": inputs.cancelling_streams(rng, n, B, S), "residual_logits": torch.zeros(n, n)}
-        expected = oracles.constrained_streams_after(**_known(arguments), rounds=20)
+        expected = oracles.constrained_streams_after(**known(arguments), rounds=20)
         of = f"mhc_step({n} streams whose sum is zero, even mixing, …)"
         checks.close(mhc_step(arguments), expected, **tolerances.float32(n + D, 2.0)._asdict(), of=of)
 
@@ -323,26 +319,20 @@ def test_mhc_step_gradient_reaches_the_logits(mhc_step: StreamCalls, rng: np.ran
     arguments = inputs.constrained_layer(rng, 3, B, S)
     upstream = tensor(rng.standard_normal((B, S, 3, D)))
     gradients = mhc_step.gradients(arguments, upstream, n_iters=2)
-    expected = oracles.constrained_gradients(**_known(arguments), rounds=2, upstream=exact(upstream))
+    expected = oracles.constrained_gradients(**known(arguments), rounds=2, upstream=exact(upstream))
     for name, closed_form in expected.items():
         tolerance = tolerances.float32(B * S * D, 2.0)._asdict()
         checks.gradient(gradients, name, closed_form, **tolerance, of=f"mhc_step(X [{B}, {S}, 3, {D}], …)")
 
 
 @pytest.mark.graded("mhc", points=0.5, catches=("rank-restricted", "fixed-axes"))
-def test_mhc_any_leading_axes(
-    sinkhorn: SinkhornCalls,
-    mix_streams: StreamCalls,
-    hyper_connection_step: StreamCalls,
-    mhc_step: StreamCalls,
-    rng: np.random.Generator,
-) -> None:
+def test_mhc_any_leading_axes(mhc: Functions, rng: np.random.Generator) -> None:
     """X: [n, D], [S, n, D], [B, S, n, D] and five axes, contiguous or not; logits: [n, n], [B, n, n], [B, S, n, n]."""
     for leading in ((), (2,), (2, 3)):
         logits = tensor(inputs.mild(rng, *leading, 4, 4))
         of = f"sinkhorn(logits of shape {list(logits.shape)}, 20)"
         expected = oracles.balanced(np.exp(exact(logits)), 20)
-        checks.close(sinkhorn(logits, 20), expected, **tolerances.log_domain(2.0)._asdict(), of=of)
+        checks.close(mhc.sinkhorn(logits, 20), expected, **tolerances.log_domain(2.0)._asdict(), of=of)
     tolerance = tolerances.float32(4 + D, 2.0)._asdict()
     for leading in ((), (5,), (5, 6), (2, 5, 3)):
         free, bound = inputs.layer(rng, 4, *leading), inputs.constrained_layer(rng, 4, *leading)
@@ -350,88 +340,60 @@ def test_mhc_any_leading_axes(
             free["X"] = free["X"].transpose(0, 1)
         bound["X"] = X = free["X"]
         bound["residual_logits"] = torch.zeros(4, 4)
-        known = _known(free)
-        mixed = np.einsum("ij,...jd->...id", known["R"], known["X"])
+        exactly = known(free)
+        mixed = np.einsum("ij,...jd->...id", exactly["R"], exactly["X"])
         of = f"X of shape {list(X.shape)}"
-        checks.close(mix_streams({"R": free["R"], "X": X}), mixed, **tolerance, of=f"mix_streams(R, {of})")
-        expected = oracles.streams_after(**known)
-        checks.close(hyper_connection_step(free), expected, **tolerance, of=f"hyper_connection_step({of}, …)")
-        expected = oracles.constrained_streams_after(**_known(bound), rounds=20)
-        checks.close(mhc_step(bound), expected, **tolerance, of=f"mhc_step({of}, …)")
+        checks.close(mhc.mix_streams({"R": free["R"], "X": X}), mixed, **tolerance, of=f"mix_streams(R, {of})")
+        expected = oracles.streams_after(**exactly)
+        checks.close(mhc.hyper_connection_step(free), expected, **tolerance, of=f"hyper_connection_step({of}, …)")
+        expected = oracles.constrained_streams_after(**known(bound), rounds=20)
+        checks.close(mhc.mhc_step(bound), expected, **tolerance, of=f"mhc_step({of}, …)")
 
 
 @pytest.mark.graded("mhc", points=0.5, catches=("wrong-dtype",))
-def test_mhc_keeps_the_dtype(
-    sinkhorn: SinkhornCalls,
-    mix_streams: StreamCalls,
-    hyper_connection_step: StreamCalls,
-    mhc_step: StreamCalls,
-    rng: np.random.Generator,
-) -> None:
+def test_mhc_keeps_the_dtype(mhc: Functions, rng: np.random.Generator) -> None:
     """Outputs, and what the branch is handed, have the input's dtype; half precision is compared loosely."""
     free, bound = inputs.layer(rng, 3, B, S), inputs.constrained_layer(rng, 3, B, S)
-    known = _known(free)
     R = oracles.balanced(np.exp(exact(bound["residual_logits"])), 20)
-    mixed = np.einsum("ij,...jd->...id", known["R"], known["X"])
-    after, after_mhc = oracles.streams_after(**known), oracles.constrained_streams_after(**_known(bound), rounds=20)
+    mixed = np.einsum("ij,...jd->...id", exact(free["R"]), exact(free["X"]))
+    after = oracles.streams_after(**known(free))
+    after_mhc = oracles.constrained_streams_after(**known(bound), rounds=20)
     tolerance = tolerances.loose_half(tolerances.BFLOAT16_BITS, 4.0)._asdict()
     for dtype in DTYPES:
         free = {name: value.to(dtype) for name, value in free.items()}
         bound = {name: value.to(dtype) for name, value in bound.items()}
-        of = f"({_name(dtype)} input)"
-        y = sinkhorn(bound["residual_logits"], 20)
+        of = f"({dtype_name(dtype)} input)"
+        y = mhc.sinkhorn(bound["residual_logits"], 20)
         checks.dtype(y, dtype, of=f"sinkhorn{of}")
         checks.close(y, R, **tolerance, of=f"sinkhorn{of}")
-        y = mix_streams({"R": free["R"], "X": free["X"]})
+        y = mhc.mix_streams({"R": free["R"], "X": free["X"]})
         checks.dtype(y, dtype, of=f"mix_streams{of}")
         checks.close(y, mixed, **tolerance, of=f"mix_streams{of}")
         for step, name, arguments, expected in (
-            (hyper_connection_step, "hyper_connection_step", free, after),
-            (mhc_step, "mhc_step", bound, after_mhc),
+            (mhc.hyper_connection_step, "hyper_connection_step", free, after),
+            (mhc.mhc_step, "mhc_step", bound, after_mhc),
         ):
             y, used = step.with_branch(arguments)
             checks.dtype(y, dtype, of=f"{name}{of}")
             checks.close(y, expected, **tolerance, of=f"{name}{of}")
-            wrong = [handed for handed in used.dtypes if handed != _name(dtype)]
-            checks.require(
-                not wrong,
-                text("checks", "mhc_branch_dtype", of=f"{name}{of}", got=", ".join(wrong), expected=_name(dtype)),
-                outcome=Outcome.WRONG_DTYPE,
-            )
+            handed, wanted = ", ".join(sorted(set(used.dtypes))), dtype_name(dtype)
+            words = text("checks", "mhc_branch_dtype", of=f"{name}{of}", got=handed, expected=wanted)
+            checks.require(handed == wanted, words, outcome=Outcome.WRONG_DTYPE)
 
 
 @pytest.mark.graded("mhc", points=0.5, catches=("in-place",))
-def test_mhc_leaves_its_input_unchanged(
-    sinkhorn: SinkhornCalls,
-    mix_streams: StreamCalls,
-    hyper_connection_step: StreamCalls,
-    mhc_step: StreamCalls,
-    rng: np.random.Generator,
-) -> None:
+def test_mhc_leaves_its_input_unchanged(mhc: Functions, rng: np.random.Generator) -> None:
     """Neither logits nor streams nor weights are changed by a call."""
     free, bound = inputs.layer(rng, 3, B, S), inputs.constrained_layer(rng, 3, B, S)
     pair = {"R": free["R"], "X": free["X"]}
-    logits = {"logits": bound["residual_logits"]}
+    logits = bound["residual_logits"]
     for name, arguments, after in (
-        ("sinkhorn", logits, sinkhorn.arguments_after(logits["logits"], 2)),
-        ("mix_streams", pair, mix_streams.arguments_after(pair)),
-        ("hyper_connection_step", free, hyper_connection_step.arguments_after(free)),
-        ("mhc_step", bound, mhc_step.arguments_after(bound, n_iters=2)),
+        ("sinkhorn", {"logits": logits}, mhc.sinkhorn.arguments_after(logits, 2)),
+        ("mix_streams", pair, mhc.mix_streams.arguments_after(pair)),
+        ("hyper_connection_step", free, mhc.hyper_connection_step.arguments_after(free)),
+        ("mhc_step", bound, mhc.mhc_step.arguments_after(bound, n_iters=2)),
     ):
         for argument, before in arguments.items():
             checks.unchanged(after[argument], before, of=f"{name}(…)", name=argument)
-    checks.close(
-        hyper_connection_step(free),
-        oracles.streams_after(**_known(free)),
-        **tolerances.float32(3 + D, 2.0)._asdict(),
-        of=f"hyper_connection_step(X [{B}, {S}, 3, {D}], …)",
-    )
-
-
-def _known(arguments: Mapping[str, Tensor]) -> dict[str, Array]:
-    """The arguments' own values in float64, by name: what an oracle must be given."""
-    return {name: exact(value) for name, value in arguments.items()}
-
-
-def _name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
+    of, tolerance = f"hyper_connection_step(X [{B}, {S}, 3, {D}], …)", tolerances.float32(3 + D, 2.0)._asdict()
+    checks.close(mhc.hyper_connection_step(free), oracles.streams_after(**known(free)), **tolerance, of=of)
