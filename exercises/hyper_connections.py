@@ -58,9 +58,7 @@ def hyper_connection_step(
     Worked number: n = 2, D = 1, X = (2, 6), R as in `mix_streams`, read = (0.5, 0.5), write = (1, 2) and a branch that
     adds 1: the branch sees 4 and returns 5, the streams become 3 + 1·5 = 8 and 5 + 2·5 = 15.
     """
-    raise NotImplementedError(
-        "mhc: mix the old streams, and give each its share of what the branch makes of the read one"
-    )
+    raise NotImplementedError("mhc: mix the old streams and give each its share of what the branch returns")
 
 
 def mhc_step(
