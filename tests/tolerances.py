@@ -38,5 +38,15 @@ def loose_half(bits: int, scale: float = 1.0) -> Tolerance:
     return Tolerance(rtol=units, atol=units * scale)
 
 
+def log_domain(largest: float) -> Tolerance:
+    """Numbers whose float32 logarithms were sums and differences of terms up to `largest`.
+
+    Each sum is rounded by up to half a unit of `largest`, and an error in a logarithm is a relative error of the
+    number: 8 units leave room for a few such terms (potentials that are kept apart to the end do worst).
+    """
+    units = 8 * FLOAT32_EPS * max(largest, 2.0)
+    return Tolerance(rtol=units, atol=units)
+
+
 BFLOAT16_BITS = 7
 FLOAT16_BITS = 10

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from nanolm.adapters import budget_file, modules_file, qk_norm_file
+from nanolm.adapters import budget_file, hyper_connections_file, modules_file, qk_norm_file
 from nanolm.adapters.student import Student
 
 Adapter = Callable[[Student], None]
@@ -40,4 +40,8 @@ ENTRIES: Mapping[str, Entry] = {
     "full_width_rms_norm": Entry("qk_norm", qk_norm_file.full_width_rms_norm),
     "soft_cap": Entry("qk_norm", qk_norm_file.soft_cap),
     "soft_cap_refusal": Entry("qk_norm", qk_norm_file.soft_cap_refusal),
+    "sinkhorn": Entry("mhc", hyper_connections_file.sinkhorn),
+    "mix_streams": Entry("mhc", hyper_connections_file.mix_streams),
+    "hyper_connection_step": Entry("mhc", hyper_connections_file.hyper_connection_step),
+    "mhc_step": Entry("mhc", hyper_connections_file.mhc_step),
 }

@@ -1,0 +1,31 @@
+"""All leading axes are flattened into one; the branch is handed [tokens, D]."""
+
+import torch
+from torch import Tensor
+
+
+def sinkhorn(logits: Tensor, n_iters: int = 20) -> Tensor:
+    log_P = logits.float()
+    for _ in range(n_iters):
+        log_P = log_P - torch.logsumexp(log_P, dim=-2, keepdim=True)
+        log_P = log_P - torch.logsumexp(log_P, dim=-1, keepdim=True)
+    return torch.exp(log_P).to(logits.dtype)
+
+
+def mix_streams(R: Tensor, X: Tensor) -> Tensor:
+    return R @ X
+
+
+def hyper_connection_step(X: Tensor, R: Tensor, read: Tensor, write: Tensor, branch) -> Tensor:
+    n, D = X.shape[-2:]
+    tokens = X.reshape(-1, n, D)
+    out = branch(torch.matmul(read, tokens))
+    new = R @ tokens + write.view(1, n, 1) * out.view(-1, 1, D)
+    return new.reshape(X.shape)
+
+
+def mhc_step(X, residual_logits, read_logits, write_logits, branch, n_iters: int = 20) -> Tensor:
+    R = sinkhorn(residual_logits, n_iters)
+    read = torch.sigmoid(read_logits)
+    write = torch.sigmoid(write_logits)
+    return hyper_connection_step(X, R, read, write, branch)

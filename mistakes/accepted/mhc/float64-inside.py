@@ -1,0 +1,32 @@
+"""The projection works in float64 and casts back."""
+
+import torch
+
+
+def sinkhorn(logits, n_iters=20):
+    a = logits.to(torch.float64)
+    for _ in range(n_iters):
+        a = a - torch.logsumexp(a, -2, True)
+        a = a - torch.logsumexp(a, -1, True)
+    return a.exp().to(logits.dtype)
+
+
+def mix_streams(R, X):
+    return torch.einsum("ij,...jd->...id", R, X)
+
+
+def hyper_connection_step(X, R, read, write, branch):
+    x = (read[:, None] * X).sum(dim=-2)
+    y = branch(x)
+    update = torch.einsum("n,...d->...nd", write, y)
+    return mix_streams(R, X) + update
+
+
+def mhc_step(X, residual_logits, read_logits, write_logits, branch, n_iters=20):
+    return hyper_connection_step(
+        X,
+        sinkhorn(residual_logits, n_iters),
+        read_logits.sigmoid(),
+        write_logits.sigmoid(),
+        branch,
+    )

@@ -1,0 +1,40 @@
+"""The last row normalisation is the softmax that also leaves the log domain."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+
+def sinkhorn(logits: Tensor, n_iters: int = 20) -> Tensor:
+    work = logits.float()
+    for step in range(n_iters):
+        work = work.log_softmax(dim=-2)
+        if step == n_iters - 1:
+            return work.softmax(dim=-1).to(logits.dtype)
+        work = work.log_softmax(dim=-1)
+    return work.exp().to(logits.dtype)
+
+
+def mix_streams(R: Tensor, X: Tensor) -> Tensor:
+    return torch.matmul(R, X)
+
+
+def hyper_connection_step(
+    X: Tensor, R: Tensor, read: Tensor, write: Tensor, branch: Callable[[Tensor], Tensor]
+) -> Tensor:
+    layer_in = torch.matmul(read, X)
+    layer_out = branch(layer_in)
+    return torch.matmul(R, X) + layer_out[..., None, :] * write[:, None]
+
+
+def mhc_step(
+    X: Tensor,
+    residual_logits: Tensor,
+    read_logits: Tensor,
+    write_logits: Tensor,
+    branch: Callable[[Tensor], Tensor],
+    n_iters: int = 20,
+) -> Tensor:
+    R = sinkhorn(residual_logits, n_iters)
+    return hyper_connection_step(X, R, read_logits.sigmoid(), write_logits.sigmoid(), branch)

@@ -1,0 +1,37 @@
+"""A `while` loop and an early end where another round would change nothing at all."""
+
+import torch
+
+
+def sinkhorn(logits, n_iters=20):
+    a = logits.float()
+    done = 0
+    while done < n_iters:
+        before = a
+        a = a - a.logsumexp(dim=-2, keepdim=True)
+        a = a - a.logsumexp(dim=-1, keepdim=True)
+        done += 1
+        if done > 1 and torch.equal(a, before):
+            break
+    return a.exp().to(logits.dtype)
+
+
+def mix_streams(R, X):
+    return torch.einsum("ij,...jd->...id", R, X)
+
+
+def hyper_connection_step(X, R, read, write, branch):
+    x = (read[:, None] * X).sum(dim=-2)
+    y = branch(x)
+    update = torch.einsum("n,...d->...nd", write, y)
+    return mix_streams(R, X) + update
+
+
+def mhc_step(X, residual_logits, read_logits, write_logits, branch, n_iters=20):
+    return hyper_connection_step(
+        X,
+        sinkhorn(residual_logits, n_iters),
+        read_logits.sigmoid(),
+        write_logits.sigmoid(),
+        branch,
+    )

@@ -1,0 +1,43 @@
+"""The streams are not mixed, and only stream 0 receives the update.
+
+Why people make it: the residual is kept as in a plain block, with the other streams carried along.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+
+def sinkhorn(logits: Tensor, n_iters: int = 20) -> Tensor:
+    """Alternate column and row normalisation in log space."""
+    work = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    for _ in range(n_iters):
+        for axis in (-2, -1):
+            work = work - work.logsumexp(axis, keepdim=True)
+    return work.exp().to(logits.dtype)
+
+
+def mix_streams(R: Tensor, X: Tensor) -> Tensor:
+    return torch.matmul(R, X)
+
+
+def hyper_connection_step(
+    X: Tensor, R: Tensor, read: Tensor, write: Tensor, branch: Callable[[Tensor], Tensor]
+) -> Tensor:
+    layer_out = branch(torch.matmul(read, X))
+    streams = X.clone()
+    streams[..., 0, :] = X[..., 0, :] + write[0] * layer_out
+    return streams
+
+
+def mhc_step(
+    X: Tensor,
+    residual_logits: Tensor,
+    read_logits: Tensor,
+    write_logits: Tensor,
+    branch: Callable[[Tensor], Tensor],
+    n_iters: int = 20,
+) -> Tensor:
+    R = sinkhorn(residual_logits, n_iters)
+    return hyper_connection_step(X, R, read_logits.sigmoid(), write_logits.sigmoid(), branch)

@@ -1,0 +1,30 @@
+"""Rows come first in each iteration, and read and write logits are not squashed.
+
+Why people make it: the order follows other code, and only R was thought of as constrained.
+"""
+
+import torch
+from torch import Tensor
+
+
+def sinkhorn(logits: Tensor, n_iters: int = 20) -> Tensor:
+    log_P = logits.float()
+    for _ in range(n_iters):
+        log_P = log_P - torch.logsumexp(log_P, dim=-1, keepdim=True)
+        log_P = log_P - torch.logsumexp(log_P, dim=-2, keepdim=True)
+    return torch.exp(log_P).to(logits.dtype)
+
+
+def mix_streams(R: Tensor, X: Tensor) -> Tensor:
+    return R @ X
+
+
+def hyper_connection_step(X: Tensor, R: Tensor, read: Tensor, write: Tensor, branch) -> Tensor:
+    h = torch.einsum("n,...nd->...d", read, X)
+    out = branch(h)
+    return mix_streams(R, X) + write[:, None] * out.unsqueeze(-2)
+
+
+def mhc_step(X, residual_logits, read_logits, write_logits, branch, n_iters: int = 20) -> Tensor:
+    R = sinkhorn(residual_logits, n_iters)
+    return hyper_connection_step(X, R, read_logits, write_logits, branch)

@@ -1,0 +1,33 @@
+"""Subtracts the largest logit of each matrix, takes exp, and divides from there on.
+
+Why people make it: one maximum keeps every exponential below 1, and overflow was the only danger one thought of.
+"""
+
+import torch
+from torch import Tensor
+
+
+def sinkhorn(logits: Tensor, n_iters: int = 20) -> Tensor:
+    logits_32 = logits.float()
+    P = torch.exp(logits_32 - logits_32.amax(dim=(-2, -1), keepdim=True))
+    for _ in range(n_iters):
+        P = P / P.sum(dim=-2, keepdim=True)
+        P = P / P.sum(dim=-1, keepdim=True)
+    return P.to(logits.dtype)
+
+
+def mix_streams(R: Tensor, X: Tensor) -> Tensor:
+    return R @ X
+
+
+def hyper_connection_step(X: Tensor, R: Tensor, read: Tensor, write: Tensor, branch) -> Tensor:
+    h = torch.einsum("n,...nd->...d", read, X)
+    out = branch(h)
+    return mix_streams(R, X) + write[:, None] * out.unsqueeze(-2)
+
+
+def mhc_step(X, residual_logits, read_logits, write_logits, branch, n_iters: int = 20) -> Tensor:
+    R = sinkhorn(residual_logits, n_iters)
+    read = torch.sigmoid(read_logits)
+    write = torch.sigmoid(write_logits)
+    return hyper_connection_step(X, R, read, write, branch)

@@ -1,0 +1,43 @@
+"""Subtracts each column's maximum, takes exp, and divides from there on.
+
+Why people make it: subtracting the maximum along the axis that is summed first is the softmax trick.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+
+def sinkhorn(logits: Tensor, n_iters: int = 20) -> Tensor:
+    work = logits.float()
+    work = work - work.amax(dim=-2, keepdim=True)
+    P = work.exp()
+    for _ in range(n_iters):
+        P = P / P.sum(dim=-2, keepdim=True)
+        P = P / P.sum(dim=-1, keepdim=True)
+    return P.to(logits.dtype)
+
+
+def mix_streams(R: Tensor, X: Tensor) -> Tensor:
+    return torch.matmul(R, X)
+
+
+def hyper_connection_step(
+    X: Tensor, R: Tensor, read: Tensor, write: Tensor, branch: Callable[[Tensor], Tensor]
+) -> Tensor:
+    layer_in = torch.matmul(read, X)
+    layer_out = branch(layer_in)
+    return torch.matmul(R, X) + layer_out[..., None, :] * write[:, None]
+
+
+def mhc_step(
+    X: Tensor,
+    residual_logits: Tensor,
+    read_logits: Tensor,
+    write_logits: Tensor,
+    branch: Callable[[Tensor], Tensor],
+    n_iters: int = 20,
+) -> Tensor:
+    R = sinkhorn(residual_logits, n_iters)
+    return hyper_connection_step(X, R, read_logits.sigmoid(), write_logits.sigmoid(), branch)
