@@ -92,3 +92,17 @@ def combine(solution: str, *specimens: Specimen) -> str:
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             del lines[first - 1 : node.end_lineno]
     return "\n\n\n".join(["\n".join(lines).rstrip(), *(specimen.text.strip() for specimen in specimens)]) + "\n"
+
+
+def texts_with(root: Path, *specimens: Specimen) -> dict[str, str]:
+    """All exercise files of the reference, with the specimens in the place of the right answers.
+
+    Where a file holds several exercises, a specimen is the class of one of them; elsewhere it is the whole file.
+    """
+    texts = {name: (root / "solutions" / name).read_text(encoding="utf-8") for name in exercise_files()}
+    for name in texts:
+        shared = sum(exercise.file == name for exercise in EXERCISES.values()) > 1
+        mine = [specimen for specimen in specimens if EXERCISES[specimen.exercise].file == name]
+        if mine:
+            texts[name] = combine(texts[name], *mine) if shared else mine[-1].text
+    return texts

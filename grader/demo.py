@@ -4,35 +4,47 @@ from __future__ import annotations
 
 import shutil
 import zipfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from grader.bank import Specimen, combine, read_bank
+from grader.bank import Specimen, read_bank, texts_with
+from nanolm.course import exercise_files
 
 MARKER = ".made-by-nanolm-demo"
-FILE = "modules.py"
 
 MISTAKES = (
     "rmsnorm/centering", "rmsnorm/wrong-axis", "rmsnorm/forgotten-gamma", "rmsnorm/eps-outside-sqrt",
     "rmsnorm/hardcoded-eps", "rmsnorm/low-precision", "rmsnorm/late-widening", "rmsnorm/wrong-dtype",
-    "rmsnorm/uninitialised-gamma", "rmsnorm/detached-statistics", "rmsnorm/in-place", "rmsnorm/sum-not-mean",
+    "rmsnorm/uninitialised-gamma", "rmsnorm/detached-statistics", "rmsnorm/in-place",
     "swiglu/swapped-gate-up", "swiglu/gelu-gate__tanh", "swiglu/biased-linear",
     "swiglu/overflowing-sigmoid__gradient-only", "swiglu/rounded-width", "swiglu/missing-down",
-    "swiglu/rank-restricted",
+    "budget/four-d-three-matrices", "budget/round-down", "budget/mha-not-gqa", "budget/forgotten-final-norm",
+    "budget/truncated-first", "budget/missing-validation",
+    "qk_norm/kept-sqrt-h", "qk_norm/per-head-instead-of-full", "qk_norm/keys-not-normalized", "qk_norm/across-heads",
+    "qk_norm/hard-clip",
+    "mhc/rows-only", "mhc/rows-first", "mhc/transposed-mix", "mhc/branch-per-stream", "mhc/overflowing-exp",
+    "mhc/single-iteration", "mhc/detached-sinkhorn",
 )  # fmt: skip
 PAIRS = (
     "rmsnorm/centering+forgotten-gamma",
     "rmsnorm/eps-outside-sqrt+wrong-dtype",
     "swiglu/swapped-gate-up+biased-linear",
+    "budget/mha-not-gqa+forgotten-norms",
+    "qk_norm/forgotten-tau+keys-not-normalized",
+    "mhc/rows-first+missing-sigmoid",
 )
 BOTH = (
     ("rmsnorm/centering__var-mean", "swiglu/swapped-gate-up"),
     ("rmsnorm/missing-eps", "swiglu/sigmoid-gate"),
-    ("rmsnorm/extra-bias", "swiglu/relu-gate"),
+    ("swiglu/relu-gate", "budget/forgotten-norms"),
+    ("budget/round-to-nearest", "mhc/columns-only"),
+    ("qk_norm/forgotten-gamma", "mhc/read-mean"),
 )
 ACCEPTED = 8
 """How many right answers, written differently, are in the class."""
+
+Files = Mapping[str, str | bytes]
 
 
 class DemoError(ValueError):
@@ -41,10 +53,10 @@ class DemoError(ValueError):
 
 @dataclass(frozen=True)
 class Member:
-    """One submission of the class: a label, the text of `modules.py` (None: it is missing), and how it is handed in."""
+    """One submission of the class: a label, its files, and how it is handed in."""
 
     label: str
-    text: str | bytes | None
+    files: Files = field(default_factory=dict)
     form: str = "top"
 
 
@@ -64,68 +76,66 @@ def build_class(root: Path, into: Path) -> int:
 
 
 def _members(root: Path) -> Iterator[Member]:
-    solution = (root / "solutions" / FILE).read_text(encoding="utf-8")
-    stub = (root / "exercises" / FILE).read_text(encoding="utf-8")
     bank = {f"{s.kind}/{s.exercise}/{s.label}": s for s in read_bank(root)}
     forms = ("top", "exercises", "zip", "subfolder")
 
-    def made(label: str, *specimens: Specimen, form: str = "top") -> Member:
-        return Member(label, combine(solution, *specimens), form)
+    def made(*specimens: Specimen, prefix: str = "", form: str = "top") -> Member:
+        label = "-and-".join(specimen.label for specimen in specimens)
+        return Member(prefix + label, texts_with(root, *specimens), form)
 
+    solution, stub = texts_with(root), _texts(root, "exercises")
     yield Member("reference", solution, "exercises")
     yield Member("stub", stub)
     for number, name in enumerate(MISTAKES):
-        yield made(name.partition("/")[2], bank[f"rejected/{name}"], form=forms[number % 4])
+        yield made(bank[f"rejected/{name}"], form=forms[number % 4])
     for name in PAIRS:
-        yield made(name.partition("/")[2], bank[f"pairs/{name}"])
+        yield made(bank[f"pairs/{name}"])
     for one, other in BOTH:
-        label = f"{one.partition('/')[2]}-and-{other.partition('/')[2]}"
-        yield made(label, bank[f"rejected/{one}"], bank[f"rejected/{other}"], form="zip")
+        yield made(bank[f"rejected/{one}"], bank[f"rejected/{other}"], form="zip")
     right = [specimen for name, specimen in sorted(bank.items()) if specimen.kind == "accepted"]
     step = max(1, len(right) // ACCEPTED)
     for number, specimen in enumerate(right[::step][:ACCEPTED]):
-        yield made(f"right-{specimen.label}", specimen, form=forms[number % 4])
+        yield made(specimen, prefix="right-", form=forms[number % 4])
     yield from _broken(solution, stub)
 
 
-def _broken(solution: str, stub: str) -> Iterator[Member]:
+def _texts(root: Path, package: str) -> dict[str, str]:
+    return {name: (root / package / name).read_text(encoding="utf-8") for name in exercise_files()}
+
+
+def _broken(solution: dict[str, str], stub: dict[str, str]) -> Iterator[Member]:
     """What the course's bank does not hold: code that does not run, does not end, or is not there."""
-    yield Member("half-done", _replace(solution, "SwiGLU", stub))
-    yield Member("syntax-error", solution.replace("self.eps = eps", "self.eps = = eps"))
+    modules = solution["modules.py"]
+    forward = "        wide = x.to("
+    head, _, _ = modules.partition("class SwiGLU(")
+    _, _, unwritten = stub["modules.py"].partition("class SwiGLU(")
+    broken = {
+        "half-done": f"{head}class SwiGLU({unwritten}",
+        "syntax-error": modules.replace("self.eps = eps", "self.eps = = eps"),
+        "endless-loop": modules.replace(forward, f"        while True:\n            pass\n{forward}"),
+        "crash": modules.replace(forward, f"        import os\n\n        os.abort()\n{forward}"),
+        "missing-import": modules.replace("import torch\n", "import tensorflow\nimport torch\n", 1),
+        "uses-the-library": f"{modules}\n\nclass RMSNorm(nn.RMSNorm):\n    pass\n",
+    }
+    for label, text in broken.items():
+        yield Member(label, {**solution, "modules.py": text})
+    yield Member("one-file-missing", {name: text for name, text in solution.items() if name != "budget.py"})
+    yield Member("nothing-in-it", {"notes.txt": "I could not finish in time.\n"})
     yield Member(
-        "endless-loop",
-        solution.replace("        wide = x.to(", "        while True:\n            pass\n        wide = x.to("),
+        "saved-as-latin-1", {name: f"# Lösung\n{text}".encode("latin-1", "replace") for name, text in solution.items()}
     )
-    yield Member(
-        "crash",
-        solution.replace("        wide = x.to(", "        import os\n\n        os.abort()\n        wide = x.to("),
-    )
-    yield Member(
-        "missing-import", "import tensorflow as tf\n" + solution.replace("from __future__ import annotations\n", "")
-    )
-    library = "\n\nclass RMSNorm(nn.RMSNorm):\n    pass\n"
-    yield Member("uses-the-library", solution + library)
-    yield Member("missing-file", None)
-    yield Member("saved-as-latin-1", ("# Lösung\n" + solution).encode("latin-1", errors="replace"))
-
-
-def _replace(solution: str, name: str, stub: str) -> str:
-    """The solution with one class put back to its stub."""
-    head, _, _ = solution.partition(f"class {name}(")
-    return head + f"class {name}(" + stub.partition(f"class {name}(")[2]
 
 
 def _write(target: Path, label: str, member: Member) -> None:
-    text = member.text.encode() if isinstance(member.text, str) else member.text
-    if member.form == "zip" and text is not None:
+    data = {name: text.encode() if isinstance(text, str) else text for name, text in member.files.items()}
+    if member.form == "zip":
         target.mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(target / f"{label}.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(f"exercises/{FILE}", text)
+            for name, content in data.items():
+                archive.writestr(f"exercises/{name}", content)
         return
-    inner = {"top": "", "exercises": "exercises", "subfolder": "homework", "zip": ""}[member.form]
+    inner = {"top": "", "exercises": "exercises", "subfolder": "homework"}[member.form]
     folder = target / label / inner
     folder.mkdir(parents=True)
-    if text is None:
-        (folder / "notes.txt").write_text("I could not finish in time.\n", encoding="utf-8")
-    else:
-        (folder / FILE).write_bytes(text)
+    for name, content in data.items():
+        (folder / name).write_bytes(content)

@@ -77,6 +77,9 @@ def _score(result: SubmissionResult) -> str:
 def _cause(result: SubmissionResult) -> Text:
     if result.ungradable:
         return Text(f"ungradable: {printable(result.ungradable, 300)}", style="magenta")
+    statuses = {exercise_status(members) for members in by_exercise(result.verdicts).values()}
+    if statuses == {"not_attempted"}:
+        return Text("nothing attempted")
     parts = [f"{cause.id} ({mistake(cause.id)['title']})" for cause in result.root_causes]
     for name, members in by_exercise(result.verdicts).items():
         if exercise_status(members) == "not_attempted":

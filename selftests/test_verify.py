@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from grader.bank import BankError, Kind, Specimen, combine, read_bank
+from grader.bank import BankError, Kind, Specimen, combine, read_bank, texts_with
 from grader.demo import BOTH, MISTAKES, PAIRS, DemoError, build_class
 from grader.results import SubmissionResult
 from grader.session import Settings
 from grader.verify import REFERENCE, STUB, Matrix, judge, legend, margins, matrix_table, totals
-from nanolm.course import EXERCISES
+from nanolm.course import EXERCISES, exercise_files
 from nanolm.protocol import Outcome
 from nanolm.texts import catalogue
 from nanolm.verdict import NamedMistake, Verdict
@@ -269,25 +269,35 @@ def test_combine_removes_a_class_with_its_decorators() -> None:
     assert "fromkeys" not in combine(solution, bank_file("class B:\n    x = 3\n"))
 
 
-def test_every_specimen_of_the_demo_compiles(tmp_path: Path) -> None:
+def test_every_specimen_of_the_demo_compiles() -> None:
     bank = {f"{member.kind}/{member.exercise}/{member.label}": member for member in read_bank(ROOT)}
-    solution = (ROOT / "solutions" / "modules.py").read_text(encoding="utf-8")
     chosen = [[f"rejected/{name}"] for name in MISTAKES] + [[f"pairs/{name}"] for name in PAIRS]
     chosen += [[f"rejected/{one}", f"rejected/{other}"] for one, other in BOTH]
     chosen += [[name] for name in bank if name.startswith("accepted/")]
-    assert len(chosen) > 60
+    assert len(chosen) > 100
     for names in chosen:
-        text = combine(solution, *(bank[name] for name in names))
-        classes = [node.name for node in ast.parse(text).body if isinstance(node, ast.ClassDef)]
+        texts = texts_with(ROOT, *(bank[name] for name in names))
+        assert set(texts) == set(exercise_files())
+        classes = [node.name for node in ast.parse(texts["modules.py"]).body if isinstance(node, ast.ClassDef)]
         assert classes.count("RMSNorm") == classes.count("SwiGLU") == 1, names
-        compile(text, "combined", "exec", dont_inherit=True)
+        for name, text in texts.items():
+            compile(text, name, "exec", dont_inherit=True)
+
+
+def test_a_specimen_takes_the_place_of_its_own_exercise_only() -> None:
+    bank = {f"{member.kind}/{member.exercise}/{member.label}": member for member in read_bank(ROOT)}
+    right = texts_with(ROOT)
+    texts = texts_with(ROOT, bank["rejected/budget/round-down"], bank["rejected/rmsnorm/centering"])
+    assert texts["budget.py"] == bank["rejected/budget/round-down"].text
+    assert texts["modules.py"] != right["modules.py"]
+    assert texts["qk_norm.py"] == right["qk_norm.py"]
 
 
 def test_the_demo_builds_its_class_again_but_touches_no_folder_of_others(tmp_path: Path) -> None:
     into = tmp_path / "demo"
     count = build_class(ROOT, into)
     made = sorted(path.name for path in (into / "class").iterdir())
-    assert len(made) == count >= 40
+    assert len(made) == count >= 60
     (into / "class" / made[0] / "left-over.txt").touch()
     assert build_class(ROOT, into) == count
     assert sorted(path.name for path in (into / "class").iterdir()) == made
