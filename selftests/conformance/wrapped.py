@@ -101,3 +101,79 @@ def feed_forwards() -> Iterator[Wrapped]:
         found = field_class(family, name)
         text = f"{PREAMBLE}{CONFIG}{found.text}\n{MLP.format(name=name)}"
         yield Wrapped(f"{family} {name}", "swiglu", text, differs)
+
+
+PER_HEAD = """
+from torch.func import functional_call
+
+
+def per_head_rms_norm(q, gamma, eps=1e-6):
+    return functional_call({name}(q.shape[-1], eps), {{"weight": gamma}}, (q,))
+"""
+
+FULL_WIDTH = """
+from torch.func import functional_call
+
+
+def full_width_rms_norm(q, gamma, n_heads, eps=1e-6):
+    normalised = functional_call({name}(q.shape[-1], eps), {{"weight": gamma}}, (q,))
+    return normalised.view(*q.shape[:-1], n_heads, -1)
+"""
+
+L2 = """
+
+def l2_qk_scores(q, k, tau, eps=1e-6):
+    norm = {name}(eps)
+    return tau * norm(q) @ norm(k).transpose(-2, -1)
+"""
+
+
+def qk_norms(solution: str) -> Iterator[Wrapped]:
+    """Query and key norms: Qwen3's over a head, OLMo2's over the projection, and what Llama 4 calls an L2 norm.
+
+    Each stands in the reference's file (`solution`), which supplies the functions that it does not replace.
+    """
+    for family, name, wrapper, differs in (
+        ("qwen3", "Qwen3RMSNorm", PER_HEAD, ()),
+        ("olmo2", "Olmo2RMSNorm", FULL_WIDTH, ()),
+        ("llama4", "Llama4TextL2Norm", L2, ("qk_norm-rms-not-l2",)),
+    ):
+        text = f"{solution}\n\n{field_class(family, name).text}\n{wrapper.format(name=name)}"
+        yield Wrapped(f"{family} {name}", "qk_norm", text, differs)
+
+
+SINKHORN = """
+from torch.func import functional_call
+
+
+class Config:
+    hidden_size, hc_eps, rms_norm_eps = 1, 1e-6, 1e-6
+
+    def __init__(self, n, n_iters):
+        self.hc_mult, self.hc_sinkhorn_iters = n, n_iters
+
+
+def sinkhorn(logits, n_iters=20):
+    n = logits.shape[-1]
+    mixes = [mix(one, n, n_iters) for one in logits.reshape(-1, n, n)]
+    return torch.stack(mixes).reshape(logits.shape).to(logits.dtype)
+
+
+def mix(logits, n, n_iters):
+    parameters = {
+        "fn": torch.zeros((2 + n) * n, n),
+        "base": torch.cat([torch.zeros(2 * n), logits.float().reshape(-1)]),
+        "scale": torch.ones(3),
+    }
+    layer = DeepseekV4HyperConnection(Config(n, n_iters))
+    return functional_call(layer, parameters, (torch.zeros(1, 1, n, 1),))[1][0, 0]
+"""
+
+
+def hyper_connections(solution: str) -> Iterator[Wrapped]:
+    """DeepSeek-V4's projection: a softmax of the rows first, columns last."""
+    classes = [
+        field_class("deepseek_v4", name).text for name in ("DeepseekV4UnweightedRMSNorm", "DeepseekV4HyperConnection")
+    ]
+    text = "\n\n\n".join([solution, "import torch.nn.functional as F", "from torch import nn", *classes]) + SINKHORN
+    yield Wrapped("deepseek_v4 DeepseekV4HyperConnection", "mhc", text, ("mhc-rows-first",))
