@@ -167,8 +167,8 @@ def _message(verdict: Verdict, words: str, *, again: bool) -> Iterator[str]:
 
 
 def cause_of(verdict: Verdict) -> NamedMistake | None:
-    """The named mistake that this test's failure most likely comes from."""
+    """The named mistake that this test's failure comes from: one that the test catches, or one that explains all."""
     for named in verdict.mistakes:
-        if named.id in verdict.catches:
+        if named.id in verdict.catches or (named.evidence == "output" and named.share == 1.0):
             return named
-    return verdict.mistakes[0] if verdict.mistakes else None
+    return None

@@ -31,9 +31,10 @@ def arguments(reply: Reply) -> tuple[str, Array]:
 
 
 def gradient_of_tau(reply: Reply) -> tuple[str, Array]:
-    """The gradient that reaches tau alone."""
+    """The output, and the gradient that reaches tau: whatever else is wrong with q and k stays hidden."""
+    y = reply.tensors["y"].double().numpy().reshape(-1)
     found = reply.gradients.get("tau")
-    return ("no gradient", np.zeros(0)) if found is None else ("gradient", found.double().numpy().reshape(-1))
+    return ("no gradient", y) if found is None else ("gradient", np.append(y, found.double().numpy()))
 
 
 def _call(
@@ -155,8 +156,10 @@ _RING = np.array([[1.0, 2.0, 3.0, -3.0, 1.0, -2.0], [-2.0, 3.0, 1.0, 2.0, -1.0, 
 _CURVE = np.array([-8.0, -3.0, -1.0, -0.25, 0.25, 1.0, 3.0, 8.0])
 
 QK_NORM = (
-    Probe("scores: tau", _scores(_ONE, _ONE, 3.0)),
-    Probe("scores: gradient of tau", _scores(_ONE, _ONE, 3.0, tau_tensor=True, upstream=(1, 1)), gradient_of_tau),
+    Probe("scores: tau", _scores([[-1.0]], [[-1.0]], 3.0)),
+    Probe(
+        "scores: gradient of tau", _scores([[-1.0]], [[-1.0]], 3.0, tau_tensor=True, upstream=(1, 1)), gradient_of_tau
+    ),
     Probe("scores: five features", _scores(_E, _E)),
     Probe("scores: a long query", _scores([[2.0]], _ONE)),
     Probe("scores: a long key", _scores(_ONE, [[2.0]])),

@@ -138,7 +138,7 @@ def qk_norms(solution: str) -> Iterator[Wrapped]:
         ("olmo2", "Olmo2RMSNorm", FULL_WIDTH, ()),
         ("llama4", "Llama4TextL2Norm", L2, ("qk_norm-rms-not-l2",)),
     ):
-        text = f"{solution}\n\n{field_class(family, name).text}\n{wrapper.format(name=name)}"
+        text = f"{solution}\n\nfrom torch import nn\n\n{field_class(family, name).text}\n{wrapper.format(name=name)}"
         yield Wrapped(f"{family} {name}", "qk_norm", text, differs)
 
 
