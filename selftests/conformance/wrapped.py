@@ -147,7 +147,7 @@ from torch.func import functional_call
 
 
 class Config:
-    hidden_size, hc_eps, rms_norm_eps = 1, 1e-6, 1e-6
+    hidden_size, hc_eps, rms_norm_eps = 1, 0.0, 1e-6
 
     def __init__(self, n, n_iters):
         self.hc_mult, self.hc_sinkhorn_iters = n, n_iters
