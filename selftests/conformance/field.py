@@ -31,12 +31,26 @@ class FieldClass:
         return ast.unparse(_without_annotations(_without_docstrings(node))).replace(self.name, "X")
 
 
+def package_folder(name: str) -> Path:
+    """Where an installed package lies; it is found, not imported."""
+    spec = importlib.util.find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        raise LookupError(f"{name} is not installed: install requirements-field.lock first (make setup does)")
+    return Path(spec.submodule_search_locations[0])
+
+
 def models_folder() -> Path:
-    """Where the package keeps its model families."""
-    spec = importlib.util.find_spec("transformers")
-    if spec is None or spec.origin is None:
-        raise LookupError("install requirements-field.lock first (make setup does)")
-    return Path(spec.origin).parent / "models"
+    """Where transformers keeps its model families."""
+    return package_folder("transformers") / "models"
+
+
+def gpt_oss_class(name: str) -> FieldClass:
+    """A class of the gpt-oss reference's torch model."""
+    tree = ast.parse((package_folder("gpt_oss") / "torch" / "model.py").read_text(encoding="utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            return FieldClass("gpt-oss reference", name, _plain(node))
+    raise LookupError(f"gpt_oss.torch.model has no class {name}")
 
 
 def version() -> str:

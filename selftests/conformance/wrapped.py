@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from selftests.conformance.field import PREAMBLE, FieldClass, classes_ending_in, field_class
+from selftests.conformance.field import PREAMBLE, FieldClass, classes_ending_in, field_class, gpt_oss_class
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,13 @@ def feed_forwards() -> Iterator[Wrapped]:
         found = field_class(family, name)
         text = f"{PREAMBLE}{CONFIG}{found.text}\n{MLP.format(name=name)}"
         yield Wrapped(f"{family} {name}", "swiglu", text, differs)
+
+
+def gpt_oss_norm() -> Wrapped:
+    """The gpt-oss reference's own RMSNorm, whose default eps is 1e-5."""
+    found = gpt_oss_class("RMSNorm")
+    text = f"{PREAMBLE}{found.text}"
+    return Wrapped("gpt-oss reference RMSNorm", "rmsnorm", text, ("rmsnorm-default-eps",))
 
 
 PER_HEAD = """
