@@ -11,10 +11,7 @@ import ast
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-LONGEST = 200
-MOST_MEANINGS = 32
-MOST_NAMESAKES = 8
-MOST_PASSES = 6
+LONGEST, MOST_MEANINGS, MOST_NAMESAKES, MOST_PASSES = 200, 32, 8, 6
 """Bounds on what one file may make the reader remember: no operator's name and no honest file comes near them."""
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -77,6 +74,7 @@ class Names:
         self.stars: list[str] = []
         self.certain = set(made_by(tree.body))
         self.learned = False
+        self._known: dict[ast.AST, set[str]] = {}
         self.nodes: list[tuple[ast.AST, Scope]] = [(tree, self.module)]
         for node, scope in self.nodes:  # which grows
             self.nodes += self._children(node, scope)
@@ -88,10 +86,9 @@ class Names:
             self.learned = False
             for node, scope in binding:
                 self._bind_value(node, scope)
+            self._known.clear()
             if not self.learned:
                 break
-
-    # ── Scopes ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _children(self, node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
         inner = scope
@@ -139,8 +136,6 @@ class Names:
             for name in node.names:
                 if name.name != "*":
                     scope.bind(name.asname or name.name, [f"{module}.{name.name}"], end=end)
-
-    # ── Values ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _bind_value(self, node: ast.AST, scope: Scope) -> None:
         if isinstance(node, ast.Assign):
@@ -211,6 +206,11 @@ class Names:
 
     def paths(self, node: ast.expr, scope: Scope) -> set[str]:
         """Dotted paths that an expression may stand for; none for anything that is not rooted in an import."""
+        if node not in self._known:
+            self._known[node] = self._paths(node, scope)
+        return self._known[node]
+
+    def _paths(self, node: ast.expr, scope: Scope) -> set[str]:
         steps: list[set[str]] = []
         outermost = node
         while (step := self.step(node, scope)) is not None:
