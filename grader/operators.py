@@ -62,7 +62,7 @@ def _kernel(name: str, refuse: Refuse) -> Callable[..., NoReturn]:
 
 
 def _fault(name: str, frame: types.FrameType | None) -> StudentFault:
-    """The fault of a call, with the student's line where one is on the stack (a thread and an inherited method have none)."""
+    """The fault of a call, with the student's line where one is on the stack: a thread of torch's code has none."""
     while frame is not None and not frame.f_code.co_filename.startswith("exercises/"):
         frame = frame.f_back
     place = Place(frame.f_code.co_filename, frame.f_lineno) if frame is not None else None

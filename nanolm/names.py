@@ -91,8 +91,7 @@ class Names:
                 break
 
     def _children(self, node: ast.AST, scope: Scope) -> Iterator[tuple[ast.AST, Scope]]:
-        inner = scope
-        inside: set[ast.AST] = set()
+        inner, inside = scope, set[ast.AST]()
         if isinstance(node, FUNCTIONS):
             inner = Scope(scope, "function")
             for argument in _arguments(node.args):
@@ -101,8 +100,7 @@ class Names:
         elif isinstance(node, ast.ClassDef):
             inner, inside = Scope(scope, "class"), set(node.body)
         elif isinstance(node, COMPREHENSIONS):
-            inner = Scope(scope, "comprehension")
-            inside = set(ast.iter_child_nodes(node))
+            inner, inside = Scope(scope, "comprehension"), set(ast.iter_child_nodes(node))
         elif isinstance(node, ast.NamedExpr):
             inner, inside = scope.home, {node.target}
         elif isinstance(node, ast.Global):
