@@ -16,6 +16,7 @@ import symtable
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from nanolm.names import DICT_GETTERS, GETTERS, ITEM, Names, Scope, made_by
 
@@ -105,8 +106,6 @@ class _Judge:
         self.names = Names(tree)
         self.builtins = builtins
         self.operators = frozenset(FORBIDDEN_OPERATORS.get(exercise, ()))
-        self.own_attributes = set(self._own_attributes())
-        self.handed_about = self._hands_torch_about()
 
     def findings(self) -> Iterator[Finding]:
         """Every forbidden name, once a line."""
@@ -130,8 +129,8 @@ class _Judge:
                     yield from self._judge_path(path, _written(node))
             yield from self._judge_look_up(node, scope, known=bool(paths))
             yield from self._judge_store(node, scope)
-        elif isinstance(node, ast.MatchClass) and self.handed_about:
-            yield from ((name, "answer") for name in node.kwd_attrs if name in self.operators - self.own_attributes)
+        elif isinstance(node, ast.MatchClass) and self._maybe_torchs(set(node.kwd_attrs)):
+            yield _written(node), "answer"
 
     def _judge_path(self, path: str, written: str) -> Iterator[tuple[str, str]]:
         parts = path.split(".")
@@ -155,7 +154,7 @@ class _Judge:
             in_dict = held is not None and "__dict__" in held[1]
             asked = {name.lstrip(ITEM) if in_dict else name for name in step[1]}
             yield from ((name, "way-round") for name in sorted(asked & FRAME_ATTRIBUTES))
-            if self.handed_about and not known and asked & self.operators - self.own_attributes:
+            if not known and self._maybe_torchs(asked):
                 yield _written(node), "answer"
         elif isinstance(node, ast.Name) and node.id in self.builtins and isinstance(node.ctx, ast.Load):
             yield node.id, "way-round"
@@ -163,6 +162,11 @@ class _Judge:
             asked = {name.replace(":", ".").rpartition(".")[2] for name in self.names.strings(node.args[0], scope)}
             if asked & self.operators:
                 yield _written(node), "answer"
+
+    def _maybe_torchs(self, asked: set[str]) -> bool:
+        """Whether names that are asked of something unknown may be asked of torch."""
+        operators = asked & self.operators
+        return bool(operators) and self.hands_torch_about and not operators <= self.own_attributes
 
     def _judge_store(self, node: ast.expr, scope: Scope) -> Iterator[tuple[str, str]]:
         """Stores into torch or numpy: `F.silu = …`, `vars(F)["silu"] = …`, `setattr(F, …)`, `F.__dict__.update(…)`."""
@@ -179,22 +183,26 @@ class _Judge:
             if theirs and not switch and (target.endswith("__dict__") or not in_dict):
                 yield f"{_written(node)} (a store into {target})", "way-round"
 
-    def _own_attributes(self) -> Iterator[str]:
+    @cached_property
+    def own_attributes(self) -> set[str]:
         """Attributes that the file makes: it stores them, a class defines them, a call is given them or their names."""
+        made: set[str] = set()
         for node, scope in self.names.nodes:
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                yield node.attr
+                made.add(node.attr)
             elif isinstance(node, ast.keyword) and node.arg:
-                yield node.arg
+                made.add(node.arg)
             elif isinstance(node, ast.ClassDef):
-                yield from made_by(node.body)
+                made.update(made_by(node.body))
             elif isinstance(node, ast.Call) and not self.names.called(node, scope) & (GETTERS | DICT_GETTERS):
                 for argument in node.args:
                     parts = getattr(argument, "elts", None) or getattr(argument, "keys", None) or [argument]
                     for part in filter(None, parts):
-                        yield from " ".join(self.names.strings(part, scope)).replace(",", " ").split()
+                        made.update(" ".join(self.names.strings(part, scope)).replace(",", " ").split())
+        return made
 
-    def _hands_torch_about(self) -> bool:
+    @cached_property
+    def hands_torch_about(self) -> bool:
         """Whether a module that holds operators is used as a value: an argument, an element, a result, an attribute."""
         parents = {child: node for node, _ in self.names.nodes for child in ast.iter_child_nodes(node)}
         for node, scope in self.names.nodes:
@@ -230,5 +238,5 @@ def _changed(node: ast.Call) -> ast.expr | None:
     return node.args[0] if node.func.attr in ("setattr", "delattr") and node.args else node.func.value
 
 
-def _written(node: ast.expr) -> str:
+def _written(node: ast.expr | ast.pattern) -> str:
     return textwrap.shorten(ast.unparse(node), 80, placeholder="…")
