@@ -10,8 +10,8 @@ import hashlib
 import hmac
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -69,12 +69,16 @@ class SubmissionBackend:
         self._job = job
         self._inner = inner
         self._endless: set[str] = set()
+        self._forbidden: dict[str, StudentFault] = {}
 
     def run(self, call: Call) -> Reply:
         """Carry out one call, unless the exercise's file is not there to be run, or its time is up."""
         from nanolm.adapters import ENTRIES
 
-        file = EXERCISES[ENTRIES[call.entry].exercise].file
+        exercise = ENTRIES[call.entry].exercise
+        file = EXERCISES[exercise].file
+        if (known := self._forbidden.get(exercise)) is not None:
+            raise StudentFault(known.outcome, known.message, place=known.place)
         if file in self._job.problems:
             raise StudentFault(Outcome.EXCEPTION, self._job.problems[file], kind="UnreadableFile")
         if file not in self._job.texts:
@@ -87,6 +91,8 @@ class SubmissionBackend:
         except StudentFault as fault:
             if fault.outcome is Outcome.TIMEOUT:
                 self._endless.add(call.entry)
+            if fault.outcome is Outcome.FORBIDDEN:
+                self._forbidden[exercise] = fault
             raise
 
 
@@ -174,7 +180,7 @@ class GradingSession:
         troubled = [item for item in wanted if has_infrastructure([self._verdict(item)])]
         if troubled:
             self._try_items(session, job, troubled)
-        verdicts = tuple(self._verdict(item) for item in wanted)
+        verdicts = forbid_whole_exercises([self._verdict(item) for item in wanted])
         reason = None
         if has_infrastructure(verdicts):
             first = next(verdict for verdict in verdicts if verdict.outcome is Outcome.INFRASTRUCTURE)
@@ -222,6 +228,23 @@ class GradingSession:
     @staticmethod
     def _missing(item: pytest.Item, why: str) -> Verdict:
         return Verdict(item.nodeid, _exercise(item) or "", Outcome.INFRASTRUCTURE, 0.0, _points(item), why)
+
+
+def forbid_whole_exercises(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
+    """Where one test of an exercise is forbidden, all are: also those that ended before the operator was called."""
+    first: dict[str, Verdict] = {}
+    for verdict in verdicts:
+        if verdict.outcome is Outcome.FORBIDDEN:
+            first.setdefault(verdict.exercise, verdict)
+    return tuple(_forbidden(verdict, first.get(verdict.exercise)) for verdict in verdicts)
+
+
+def _forbidden(verdict: Verdict, why: Verdict | None) -> Verdict:
+    if why is None or verdict.outcome in (Outcome.FORBIDDEN, Outcome.INFRASTRUCTURE):
+        return verdict
+    return replace(
+        verdict, outcome=Outcome.FORBIDDEN, score=0.0, message=why.message, mistakes=(), notes=(), closeness=None
+    )
 
 
 def _exercise(item: pytest.Item) -> str | None:

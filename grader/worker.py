@@ -13,11 +13,12 @@ import signal
 import socket
 import sys
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 import torch
 
-from grader import linux
+from grader import linux, operators
 from grader.wire import (
     CannotEncode,
     Frame,
@@ -28,8 +29,10 @@ from grader.wire import (
     encode_ready,
     encode_reply,
 )
+from nanolm.adapters import ENTRIES
 from nanolm.execution import Executor
-from nanolm.protocol import Outcome, StudentFault
+from nanolm.from_scratch import FORBIDDEN_OPERATORS
+from nanolm.protocol import Call, Outcome, StudentFault
 from nanolm.sources import TextSource
 
 SEED = 20260
@@ -114,19 +117,47 @@ def serve(connection: socket.socket) -> None:
     source.install()
     executor = Executor(source)
     connection.sendall(encode_ready())
+    guard = Guard(connection)
     while (frame := _receive(connection, inbox)) is not None:
-        reply = answer(executor, frame)
+        call = decode_call(frame)
+        guard.begin(call, frame.sequence)
+        reply = answer(executor, call, frame.sequence)
         _flush()
         connection.sendall(reply)
 
 
-def answer(executor: Executor, frame: Frame) -> bytes:
+class Guard:
+    """Blocks an exercise's forbidden operators before its first call. One that is called all the same is told to the
+    grader at once and ends this process: no code of the submission can catch that, and the grader remembers it.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._sequence = 0
+        self._blocked: set[str] = set()
+
+    def begin(self, call: Call, sequence: int) -> None:
+        """A call comes; nothing of it has been run yet."""
+        self._sequence = sequence
+        exercise = ENTRIES[call.entry].exercise
+        if exercise not in self._blocked:
+            self._blocked.add(exercise)
+            operators.block(FORBIDDEN_OPERATORS.get(exercise, ()), self._refuse)
+
+    def _refuse(self, fault: StudentFault) -> NoReturn:
+        try:
+            _flush()
+            self._connection.sendall(encode_fault(fault, self._sequence))
+        finally:
+            os._exit(0)
+
+
+def answer(executor: Executor, call: Call, sequence: int) -> bytes:
     """Carry out one call; a result that cannot be sent is a fault like any other."""
-    call = decode_call(frame)
     _seed()
     try:
         try:
-            return encode_reply(executor.execute(call), frame.sequence)
+            return encode_reply(executor.execute(call), sequence)
         except CannotEncode as error:
             raise StudentFault(error.outcome, str(error)) from None
         except MemoryError:
@@ -138,9 +169,9 @@ def answer(executor: Executor, frame: Frame) -> bytes:
             raise StudentFault(Outcome.WRONG_INTERFACE, f"what came back could not be read: {error}") from None
     except StudentFault as fault:
         try:
-            return encode_fault(fault, frame.sequence)
+            return encode_fault(fault, sequence)
         except Exception:
-            return encode_fault(StudentFault(fault.outcome, "(its message could not be read)"), frame.sequence)
+            return encode_fault(StudentFault(fault.outcome, "(its message could not be read)"), sequence)
 
 
 def _seed() -> None:

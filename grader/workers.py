@@ -33,6 +33,7 @@ FIXED_ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "CUDA_VISIBLE_DEVICES": "",
+    "TORCHDYNAMO_DISABLE": "1",  # torch.compile gives back what it was given: compiling takes longer than a test may
 }
 
 

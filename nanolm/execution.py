@@ -6,7 +6,9 @@ locally and inside the worker in grading, so both report alike.
 
 from __future__ import annotations
 
+import re
 import traceback
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
@@ -14,11 +16,13 @@ from torch import Tensor
 from nanolm.adapters import ENTRIES
 from nanolm.adapters.student import Student
 from nanolm.course import EXERCISES
-from nanolm.from_scratch import check_source
+from nanolm.from_scratch import check_source, imported_files
 from nanolm.protocol import Call, Outcome, Place, Reply, StudentFault
 from nanolm.sources import MissingFile, Source, display_name
 
 MESSAGE_LIMIT = 2000
+LINE_END = re.compile(r"\r\n|\r|\n")
+"""Where Python ends a line; `splitlines` would end one at a form feed too."""
 
 
 class TimeLimitReached(BaseException):
@@ -69,20 +73,32 @@ class Executor:
         return self._ruled[exercise]
 
     def _check_rule(self, exercise: str) -> StudentFault | None:
-        file = EXERCISES[exercise].file
-        text = self.source.text(file)
-        findings = check_source(text, exercise) if text else []
+        findings = [
+            (display_name(file), finding)
+            for file, text in self._texts(EXERCISES[exercise].file)
+            for finding in check_source(text, exercise)
+        ]
         if not findings:
             return None
-        first = findings[0]
+        file, first = findings[0]
         why = "it is the answer to this exercise" if first.rule == "answer" else "it leads round the from-scratch rule"
         more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
         return StudentFault(
             Outcome.FORBIDDEN,
-            f"{display_name(file)} line {first.line} uses {first.name}{more}: {why}. "
+            f"{file} line {first.line} uses {first.name}{more}: {why}. "
             "Write it from elementary operations; keep comparisons with it in another file.",
-            place=Place(display_name(file), first.line),
+            place=Place(file, first.line),
         )
+
+    def _texts(self, file: str) -> Iterator[tuple[str, str]]:
+        """An exercise's file and every file of the same package that it imports, those that these import, and so on."""
+        files, read = [file], set[str]()
+        for name in files:  # which grows
+            text = self.source.text(name)
+            if text and text not in read:  # a notebook has one text, whichever file is asked for
+                read.add(text)
+                yield name, text
+                files += [other for other in imported_files(text) if other not in files]
 
     def _fault(self, error: BaseException, exercise: str, file: str) -> StudentFault:
         """What the student's exception says, as data."""
@@ -104,7 +120,7 @@ class Executor:
     def _place(self, error: BaseException, file: str) -> Place | None:
         """The innermost line of the student's own file that the exception passed through."""
         text = self.source.text(file) or ""
-        lines = text.splitlines()
+        lines = LINE_END.split(text)
         if isinstance(error, SyntaxError):
             # The line as the parser saw it, with its caret; it may be of another submitted file.
             if error.lineno is None:

@@ -6,6 +6,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import linecache
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -92,6 +93,8 @@ class TextSource(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, TextSource)]
         for name in [name for name in sys.modules if name.partition(".")[0] == self.PACKAGE]:
             del sys.modules[name]
+        for name in [name for name in linecache.cache if name.startswith(f"{self.PACKAGE}/")]:
+            del linecache.cache[name]
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -101,6 +104,10 @@ class TextSource(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if package != self.PACKAGE or (module and f"{module}.py" not in self.texts):
             return None
         return importlib.util.spec_from_loader(fullname, self, is_package=not module)
+
+    def get_source(self, fullname: str) -> str:
+        """The text of a module, for whoever asks Python for source lines: `torch.jit.script`, tracebacks."""
+        return self.texts.get(f"{fullname.partition('.')[2]}.py", "")
 
     def exec_module(self, module: ModuleType) -> None:
         """Execute the text in the fresh module; the package itself has none."""

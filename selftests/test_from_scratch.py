@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from nanolm.course import EXERCISES
-from nanolm.from_scratch import FORBIDDEN_BUILTINS, FORBIDDEN_MODULES, FRAME_ATTRIBUTES, NORM_OPERATORS, check_source
+from nanolm.from_scratch import (
+    FORBIDDEN_BUILTINS,
+    FORBIDDEN_MODULES,
+    FRAME_ATTRIBUTES,
+    NORM_OPERATORS,
+    check_source,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -76,6 +83,32 @@ ANSWERS = {
     "annotation": "from torch import nn\ndef f(norm: nn.LayerNorm): pass",
     "other letters": "import torch.nn.functional as F\ny = F.ｒms_norm(x, (4,))",
     "imported by another module": "import einops.layers.torch as e\ny = e.torch.rms_norm(x, (4,))",
+    "class over a star's": "from torch.nn import *\nclass RMSNorm(RMSNorm): pass",
+    "star before another": "from torch.nn.functional import *\nfrom math import *\ny = rms_norm(x, (4,))",
+    "star that an if does not hide": "from torch.nn.functional import *\nif 0:\n    def rms_norm(x): pass\nrms_norm(x)",
+    "same name elsewhere": "import torch.nn.functional as F\ndef f():\n    import math as F\ny = F.rms_norm(x, (4,))",
+    "same argument elsewhere": "import torch.nn.functional as F\ndef f(F): pass\ny = F.rms_norm(x, (4,))",
+    "same string elsewhere": (
+        'import torch.nn.functional as F\nn = "rms_norm"\ny = getattr(F, n)\ndef f():\n    n = "silu"'
+    ),
+    "global": "import torch.nn.functional as G\ndef f():\n    global F\n    F = G\ny = F.rms_norm(x, (4,))",
+    "pattern": "import torch.nn.functional as F\nmatch F:\n    case object(rms_norm=op): pass",
+    "argument beside an attribute of that name": (
+        "import torch.nn.functional as F\nclass A:\n    rms_norm = None\ndef f(m): return m.rms_norm\nf(F)"
+    ),
+    "argument of a lambda": "import torch.nn.functional as F\nb = dict(rms_norm=0)\ny = (lambda m: m.rms_norm)(F)",
+    "keyword argument": "import torch.nn.functional as F\ndef f(*, m): return m.rms_norm\nf(m=F)",
+    "name as a default": 'import torch.nn.functional as F\ndef f(x, n="rms_norm"): return getattr(F, n)(x, (4,))',
+    "get of vars": 'import torch.nn.functional as F\ny = vars(F).get("rms_norm")',
+    "get of __dict__": 'import torch\ny = torch.nn.functional.__dict__.get("rms_norm")',
+    "vars kept": 'import torch.nn.functional as F\nd = vars(F)\ny = d["rms_norm"]',
+    "dict of vars": 'import torch.nn.functional as F\ny = dict(vars(F))["rms_norm"]',
+    "__getattribute__, bound": 'import torch.nn.functional as F\ny = F.__getattribute__("rms_norm")',
+    "getattr renamed": 'import torch.nn.functional as F\ng = getattr\ny = g(F, "rms_norm")',
+    "sys.modules.get": 'import sys\ny = sys.modules.get("torch.nn.functional").rms_norm',
+    "conditional name": 'import operator\nn = "rms_norm" if x else ""\ny = operator.attrgetter(n)(F)',
+    "conditional module": "import torch\nF = torch.nn.functional if x else None\ny = F.rms_norm(x, (4,))",
+    "or": "import torch\ny = (None or torch.nn.functional).rms_norm(x, (4,))",
     "in an unreachable line": "import torch.nn.functional as F\nif False:\n    F.rms_norm",
 }
 
@@ -155,6 +188,16 @@ WAYS_ROUND = {
     "torch of a module of torch": "import torch.nn.functional as F\nF.torch._C",
     "torch.library": "import torch\ntorch.library.define('a::b', '() -> ()')",
     "from torch.library": "from torch.library import custom_op",
+    "code": "import code\ncode.InteractiveInterpreter(globals()).runsource('1')",
+    "from code": "from code import InteractiveConsole",
+    "runpy": "import runpy\nrunpy.run_path('a')",
+    "CompilationUnit": "import torch\ntorch.jit.CompilationUnit('')",
+    "eval of sys.modules": "import sys\nsys.modules.get('builtins').eval('1')",
+    "eval of sys.modules, kept": "import sys\nM = sys.modules['builtins']\nM.eval('1')",
+    "store behind backends": "import torch\ntorch.backends.torch.relu = 1",
+    "Module.__setattr__ on torch": "import torch\ntorch.nn.Module.__setattr__(torch, 'relu', f)",
+    "__setitem__ of dict": "import torch\ndict.__setitem__(vars(torch), 'relu', f)",
+    "setattr renamed": "import torch\ns = setattr\ns(torch, 'relu', f)",
     "store": "import torch.nn.functional as F\nF.silu = lambda x: x",
     "store in numpy": "import numpy as np\nnp.allclose = lambda *a, **k: True",
     "store in a class of torch": "from torch import Tensor\nTensor.__eq__ = lambda a, b: True",
@@ -244,6 +287,36 @@ HONEST = {
     ),
     "private names of one's own": "self._C = 1\ny = self._C + self._ops\nclass _Base: pass",
     "sys": "import sys\nprint(sys.version, sys.float_info.eps, file=sys.stderr)",
+    "switches of backends": (
+        "import torch\nfrom torch.backends import cudnn\ntorch.backends.cudnn.deterministic = True\n"
+        "torch.backends.cuda.matmul.allow_tf32 = True\ncudnn.benchmark = False"
+    ),
+    "__setattr__ of Module": "from torch import nn\nnn.Module.__setattr__(self, 'eps', eps)",
+    "own __setattr__": (
+        "from torch import nn\nclass A(nn.Module):\n"
+        "    def __setattr__(self, k, v): nn.Module.__setattr__(self, k, v)\n"
+        "    def __delattr__(self, *a): nn.Module.__delattr__(self, *a)\n"
+    ),
+    "add_module": "self.add_module('rms_norm', RMSNorm(4))\ny = self.rms_norm(x)",
+    "setattr of one's own": "setattr(self, 'rms_norm', lambda h: h)\ny = self.rms_norm(x)",
+    "namedtuple": "from collections import namedtuple\nC = namedtuple('C', 'd rms_norm')\ny = cfg.rms_norm",
+    "getattr of this module": "import sys\ndef f(d): return getattr(sys.modules[__name__], 'RMSNorm')(d)",
+    "attribute of an argument": "import torch\nfrom torch import nn\ndef attach(block): return block.layer_norm",
+    "ModuleDict": "from torch import nn\nself.n = nn.ModuleDict({'rms_norm': RMSNorm(4)})\ny = self.n['rms_norm'](x)",
+    "item": "y = config['rms_norm']\nz = config.get('layer_norm')\nw = kinds.pop('RMSNorm')",
+    "aliases in one line, and an argument's attribute": (
+        "import torch\nnn, F = torch.nn, torch.nn.functional\nprint(torch, hasattr(torch, 'compile'))\n"
+        "def f(block): return block.layer_norm(F.silu(x))"
+    ),
+    "torch about, but one's own name": (
+        "import torch\nfor m in (torch, math): print(m.__version__)\nself.add_module('rms_norm', f)\nself.rms_norm(x)"
+    ),
+    "an argument that hides an alias": "import torch.nn.functional as F\ndef f(F): return F.rms_norm",
+    "a local name that hides an alias": (
+        "import torch.nn.functional as F\ndef f(x):\n    F = Config()\n    return F.rms_norm\ny = F.silu(x)"
+    ),
+    "scripted": "import torch\ncode = torch.jit.script(f).code\nprint(code)\ncode.runpy = 1",
+    "files around": "import sys, timeit, pickle\nsys.path += a\ntimeit.timeit(f)\npickle.loads(pickle.dumps(x))",
     "a wide file": "x = 0\n" + "x = x + 1\n" * 5000,
 }
 
@@ -284,6 +357,33 @@ def test_a_text_that_does_not_parse_has_no_findings_and_costs_no_time(text: str)
     start = time.process_time()
     assert check_source(text, "rmsnorm") == []
     assert time.process_time() - start < 2
+
+
+def test_strings_that_double_are_not_built() -> None:
+    doubled = "".join(f"b{n + 1} = b{n} + b{n}\n" for n in range(200))
+    both = "".join(f"c{n + 1} = (c{n} if x else 'b') + (c{n} if x else 'c')\n" for n in range(200))
+    tracemalloc.start()
+    assert check_source(f"b0 = {'x' * 32!r}\n{doubled}c0 = 'a'\n{both}", "rmsnorm") == []
+    assert tracemalloc.get_traced_memory()[1] < 32 * 2**20
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a = a.b\n" * 3000,
+        "import torch as a0\n" + "".join(f"a{n + 1} = a{n}.b if x else a{n}.c\n" for n in range(3000)),
+        "import torch\n" + "f(torch, f(torch, getattr(torch, n)))\n" * 3000,
+        "def f(a, b=x):\n    return f(a.b, b=a.c)\n" * 3000,
+        "z = [" + "a.b.c.d(e)[f]," * 10_000 + "]",
+        "[x for x in y if (z := x)]\n" * 5000,
+    ],
+    ids=["chain", "choices", "calls", "functions", "row", "comprehensions"],
+)
+def test_a_large_file_is_read_in_time(text: str) -> None:
+    start = time.process_time()
+    check_source(text, "rmsnorm")
+    assert time.process_time() - start < 3
 
 
 @pytest.mark.parametrize("depth", [500, 900, 1500, 2500])
