@@ -53,7 +53,7 @@ def changed(observations: Observations, change: Mapping[str, Observation]) -> di
 
 def each(observations: Observations, scale: float = 1.0, offset: float = 0.0) -> dict[str, Observation]:
     """Every output changed alike; what was read off a fresh module or an argument stays."""
-    kept = ("argument", "fresh")
+    kept = ("argument", "fresh", "fresh gain")
     return {
         name: o if name in kept else Observation(o.kind, o.numbers * scale + offset) for name, o in observations.items()
     }
