@@ -94,7 +94,10 @@ def three_maps(build: Callable[[int, int], FreshModule], d_model: int, d_ff: int
     checks.require(linear, text("checks", "not_linear_modules"), outcome=Outcome.WRONG_INTERFACE)
     frozen = [name for name in expected if name not in fresh.trained]
     checks.require(
-        not frozen, text("checks", "maps_not_trained", found=", ".join(frozen)), outcome=Outcome.WRONG_INTERFACE
+        not frozen,
+        text("checks", "maps_not_trained", found=", ".join(frozen)),
+        outcome=Outcome.WRONG_INTERFACE,
+        implies="swiglu-frozen-maps",
     )
 
 

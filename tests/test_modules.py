@@ -25,13 +25,13 @@ EPS = 1e-6
 SCALE = ("sum-not-mean", "missing-sqrt", "divides-by-rsqrt", "inverted-scale", "gamma-plus-one", "unbiased-variance")
 AXES = ("wrong-axis", "all-axes")
 GAIN = ("forgotten-gamma", "gamma-twice", "gamma-before-norm")
-EPSILON = ("eps-outside-sqrt", "missing-eps", "hardcoded-eps", "clamped-denominator")
+EPSILON = ("eps-outside-sqrt", "missing-eps", "hardcoded-eps", "clamped-denominator", "eps-squared")
 CURVE = ("sigmoid-gate", "gelu-gate", "relu-gate")
 BRANCHES = ("swapped-gate-up", "sum-not-product", "missing-gate")
-VALUE = (*CURVE, *BRANCHES, "silu-after-product", "silu-both", "missing-down")
+VALUE = (*CURVE, *BRANCHES, "silu-after-product", "silu-both", "silu-on-output", "missing-down")
 
 
-@pytest.mark.graded("rmsnorm", points=0.5, catches=("centering", *SCALE))
+@pytest.mark.graded("rmsnorm", points=0.5, catches=("centering", "mean-absolute", *SCALE))
 def test_rmsnorm_worked_example(rms_norm: RMSNormCalls) -> None:
     """M6 §5: (2, -1, 3, 0) has RMS √3.5."""
     y = rms_norm(inputs.tensor([[[2.0, -1.0, 3.0, 0.0]]]), inputs.ones(4), EPS)
@@ -39,7 +39,7 @@ def test_rmsnorm_worked_example(rms_norm: RMSNormCalls) -> None:
     checks.close(y, expected, **tolerances.float32(4)._asdict(), of="RMSNorm(4)([2, -1, 3, 0])")
 
 
-@pytest.mark.graded("rmsnorm", points=1.0, catches=(*SCALE, *AXES))
+@pytest.mark.graded("rmsnorm", points=1.0, catches=("mean-absolute", *SCALE, *AXES))
 def test_rmsnorm_produces_unit_rms(rms_norm: RMSNormCalls, rng: np.random.Generator) -> None:
     """With a gain of ones every token leaves with RMS 1, whatever its size was."""
     y = rms_norm(inputs.centred_rows(rng, B, S, D), inputs.ones(D), EPS)
@@ -61,7 +61,7 @@ def test_rmsnorm_does_not_center(rms_norm: RMSNormCalls) -> None:
     checks.close(y, np.ones((1, 1, D)), rtol=1e-4, atol=0.0, of=of)
 
 
-@pytest.mark.graded("rmsnorm", points=1.5, catches=(*GAIN, *SCALE, *AXES))
+@pytest.mark.graded("rmsnorm", points=1.5, catches=("mean-absolute", *GAIN, *SCALE, *AXES))
 def test_rmsnorm_scales_with_gamma(rms_norm: RMSNormCalls, rng: np.random.Generator) -> None:
     """Each feature of the output is gamma times what it is at a gain of ones."""
     x, gamma = inputs.centred_rows(rng, B, S, D), inputs.gains(rng, D)
@@ -104,7 +104,7 @@ def test_rmsnorm_treats_each_token_alone(rms_norm: RMSNormCalls, rng: np.random.
     checks.close(y_other[0, 1], expected, **tolerances.float32(D)._asdict(), of="the changed token of RMSNorm(5)(x)")
 
 
-@pytest.mark.graded("rmsnorm", points=1.5, catches=(*EPSILON, *SCALE, *AXES))
+@pytest.mark.graded("rmsnorm", points=1.5, catches=("mean-absolute", *EPSILON, *SCALE, *AXES))
 def test_rmsnorm_adds_eps_inside_the_root(rms_norm: RMSNormCalls, rng: np.random.Generator) -> None:
     """A large eps and a small x: where eps stands decides the result. A zero token stays zero."""
     eps = 1e-2
@@ -117,7 +117,9 @@ def test_rmsnorm_adds_eps_inside_the_root(rms_norm: RMSNormCalls, rng: np.random
 
 
 @pytest.mark.graded(
-    "rmsnorm", points=0.5, catches=("default-eps", "missing-eps", "eps-outside-sqrt", "clamped-denominator", *SCALE)
+    "rmsnorm",
+    points=0.5,
+    catches=("default-eps", "missing-eps", "eps-outside-sqrt", "clamped-denominator", "eps-squared", *SCALE),
 )
 def test_rmsnorm_default_eps(rms_norm: RMSNormCalls) -> None:
     """M6 §5: at an RMS of 1e-3, eps = 1e-6 gives 0.7071."""
@@ -264,7 +266,7 @@ def test_swiglu_gate_shuts_the_channel(swiglu: SwiGLUCalls) -> None:
     checks.close(y, np.zeros((1, 1, 10)), rtol=0.0, atol=1e-6, of=of, what=text("checks", "channel_open", of=of))
 
 
-@pytest.mark.graded("swiglu", points=1.5, catches=(*CURVE, *BRANCHES, "silu-both", "missing-down"))
+@pytest.mark.graded("swiglu", points=1.5, catches=(*CURVE, *BRANCHES, "silu-both", "silu-on-output", "missing-down"))
 def test_swiglu_gate_is_silu(swiglu: SwiGLUCalls) -> None:
     """Up at ones shows the gate's own curve at points where SiLU, GELU, ReLU and the sigmoid part."""
     z = np.array([[[-4.0, -1.0, -0.25, 0.25, 1.0, 4.0]]])
@@ -276,7 +278,7 @@ def test_swiglu_gate_is_silu(swiglu: SwiGLUCalls) -> None:
 @pytest.mark.graded(
     "swiglu",
     points=1.0,
-    catches=("swapped-gate-up", "sum-not-product", "silu-after-product", "silu-both", "missing-down"),
+    catches=("swapped-gate-up", "sum-not-product", "silu-after-product", "silu-both", "silu-on-output", "missing-down"),
 )
 def test_swiglu_is_linear_in_up(swiglu: SwiGLUCalls, rng: np.random.Generator) -> None:
     """Doubling w_up and turning its sign does the same to the output: the branches are multiplied, up is not curved."""
