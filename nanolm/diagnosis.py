@@ -140,30 +140,49 @@ def explain(exercise: str, observed: Observations, bank: Mapping[str, Observatio
     if not wrong:
         return []
     plain = _plain(probes, observed)
+    coarse = {probe.name for probe in probes if probe.coarse}
+    faults = {probe.name for probe in probes if observed[probe.name].kind in FAULTS}
+    mute = coarse.union(faults, *plain)  # results that could be the same with one mistake more
     candidates: list[_Candidate] = []
     for label, banked in known.items():
         if label == REFERENCE or not _same_faults(probes, observed, banked):
             continue
         shown = {p.name for p in probes if not same(p, banked[p.name], right[p.name])}
         agree = {p.name for p in probes if matches(p, observed[p.name], banked[p.name], right[p.name])}
+        name = mistake_of(exercise, label)
         if len(agree) == len(probes) and len(observed) == len(right):
-            return [Explanation(mistake_of(exercise, label), frozenset(wrong), complete=True)]
+            return [Explanation(name, frozenset(wrong), complete=True)]
         explained = (agree & wrong) - _no_evidence(plain, agree)
-        coarse = {probe.name for probe in probes if probe.coarse}
-        if explained - coarse and 2 * len(explained & shown) > len(shown):
-            name = mistake_of(exercise, label)
-            candidates.append(_Candidate(name, frozenset(explained), frozenset(shown), frozenset(shown - agree)))
+        if explained - coarse:
+            groups = explained, shown, shown - agree, (shown & agree) - mute
+            candidates.append(_Candidate(name, *(frozenset(group) for group in groups)))
     return _cover(candidates, wrong)
 
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A mistake that may be one of several: the probes that it accounts for, shows on, and is contradicted by."""
+    """A mistake that may be one of several: the probes that it accounts for, shows on, and is contradicted by.
+
+    Of the probes that it shows on, `firm` are those that look as if nothing but it were wrong: no second mistake shows
+    on them. On the others it may hide a second one, or the two give a result that neither gives alone.
+    """
 
     mistake: str
     explains: frozenset[str]
     shown: frozenset[str]
     against: frozenset[str]
+    firm: frozenset[str]
+
+    def is_seen(self, taken: Sequence[_Candidate]) -> bool:
+        """Whether the larger part of what it would show was seen, or of what the mistakes taken do not hide."""
+        if any(self.against & other.firm for other in taken):
+            return False
+        hidden = frozenset[str]().union(*(other.shown - other.firm for other in taken))
+        return any(2 * len(self.explains & part) > len(part) for part in (self.shown, self.shown - hidden))
+
+    def refuted_by(self, others: Iterable[_Candidate]) -> frozenset[str]:
+        """Where something else was seen than it would show, and no other mistake can be the reason."""
+        return self.against.difference(*(other.shown - other.firm for other in others))
 
 
 def _same_faults(probes: Sequence[Probe], observed: Observations, banked: Observations) -> bool:
@@ -205,13 +224,11 @@ def _cover(candidates: Sequence[_Candidate], wrong: set[str]) -> list[Explanatio
     left = list(candidates)
     while chosen := _greedy(left, wrong):
         # Two mistakes at once may give a third result where both show; elsewhere each must be as it is alone.
-        refuted = {
-            id(one): len(one.against - {p for other, _ in chosen if other is not one for p in other.shown})
-            for one, _ in chosen
-        }
-        worst = max(chosen, key=lambda pair: refuted[id(pair[0])])[0]
-        if not refuted[id(worst)]:
+        taken = [candidate for candidate, _ in chosen]
+        refuted = [len(one.refuted_by(other for other in taken if other is not one)) for one in taken]
+        if not any(refuted):
             break
+        worst = taken[refuted.index(max(refuted))]
         left = [candidate for candidate in left if candidate is not worst]
     explained: dict[str, frozenset[str]] = {}
     for candidate, gained in chosen:
@@ -225,11 +242,15 @@ def _greedy(candidates: Sequence[_Candidate], wrong: set[str]) -> list[tuple[_Ca
     """One candidate after another, each with what it adds."""
     chosen: list[tuple[_Candidate, frozenset[str]]] = []
     left = frozenset(wrong)
-    while left and candidates:
+    while left:
+        taken = [candidate for candidate, _ in chosen]
+        seen = [candidate for candidate in candidates if candidate.is_seen(taken)]
+        if not seen:
+            break
         # Most of what is left; among equals the mistake that promised least beside it.
-        best = max(candidates, key=lambda candidate: (len(candidate.explains & left), -len(candidate.shown)))
+        best = max(seen, key=lambda candidate: (len(candidate.explains & left), -len(candidate.shown)))
         gained = best.explains & left
-        rivals = {other.mistake for other in candidates if other.explains & left == gained}
+        rivals = {other.mistake for other in seen if other.explains & left == gained}
         if not gained or (len(gained) == 1 and rivals - {best.mistake}):
             break  # one observation that several mistakes share names none of them
         chosen.append((best, gained))

@@ -95,6 +95,7 @@ RMSNORM = (
     Probe("gain on signs", _norm(_signs(2, 3), gamma=_GAIN_4)),
     Probe("gain on tokens", _norm(_CENTRED, gamma=_GAIN_5)),
     Probe("eps on small signs", _norm(0.004 * _signs(2, 3), eps=0.01)),
+    Probe("eps on one feature", _norm(0.004 * _signs(2, 3)[..., :1], eps=0.01)),
     Probe("default eps", _norm(0.001 * _signs(1, 1), eps=None)),
     Probe("a zero token", _norm(np.zeros((1, 1, 4)), eps=0.01)),
     Probe("float16 signs of 300", _norm(300 * _signs(1, 2), dtype=torch.float16), rtol=2e-3),
