@@ -161,6 +161,11 @@ def _fresh_ffn(reply: Reply) -> tuple[str, Array]:
     return f"fresh: {frozen} frozen, beside the maps: {beside}", np.array(maps, dtype=np.float64)
 
 
+def _wide_ffn(reply: Reply) -> tuple[str, Array]:
+    """The width alone, where it is not small any more."""
+    return "fresh", np.array(reply.tensors["parameter:w_gate.weight"].shape[:1], dtype=np.float64)
+
+
 _MAPS = ("w_down.weight", "w_gate.weight", "w_up.weight")
 _Z = np.array([[[-4.0, -1.0, -0.25, 0.25, 1.0, 4.0]]])
 _OPEN = np.full((1, 1, 5), 20.0)
@@ -181,4 +186,5 @@ SWIGLU = (
     Probe("bfloat16", _ffn(_OPEN, _UPS, dtype=torch.bfloat16), rtol=2e-2),
     Probe("argument", _ffn(_OPEN, _UPS, return_arguments=True), argument),
     Probe("fresh", lambda: Call("swiglu_fresh", {}, {"d_model": 6, "d_ff": 13}), _fresh_ffn),
+    Probe("fresh and wide", lambda: Call("swiglu_fresh", {}, {"d_model": 5, "d_ff": 83}), _wide_ffn),
 )
