@@ -62,7 +62,7 @@ class CheckFailure(AssertionError):
 
 def values(tensor: Tensor) -> NDArray[np.float64]:
     """A tensor's values as a float64 array, whatever its dtype."""
-    return tensor.detach().double().cpu().numpy()
+    return tensor.detach().resolve_conj().resolve_neg().double().cpu().numpy()
 
 
 def shape(actual: Tensor, expected: Sequence[int], *, of: str, implies: str | None = None) -> None:
@@ -137,6 +137,12 @@ def close(
     raise CheckFailure(outcome, headline, "\n".join(filter(None, [detail, numbers])), implies)
 
 
+def is_close(actual: Tensor, expected: ArrayLike, *, rtol: float, atol: float) -> bool:
+    """Same shape and close, as a question: what a test asks before it names a mistake."""
+    wanted, got = np.asarray(expected, dtype=np.float64), values(actual)
+    return got.shape == wanted.shape and bool(np.allclose(got, wanted, rtol=rtol, atol=atol))
+
+
 def within_ulps(actual: Tensor, expected: ArrayLike, *, bits: int, ulps: float, of: str) -> None:
     """|actual - expected| ≤ ulps units in the last place, for a format with `bits` stored mantissa bits."""
     wanted = np.asarray(expected, dtype=np.float64)
@@ -184,6 +190,10 @@ def unchanged(after: Tensor, before: Tensor, *, of: str, name: str, implies: str
     was, now = values(before), values(after)
     if was.shape != now.shape:
         headline = text("checks", "unchanged_shape", of=of, name=name, before=list(was.shape), after=list(now.shape))
+        raise CheckFailure(Outcome.INPUT_MUTATED, headline, implies=implies)
+    if before.dtype != after.dtype:
+        old, new = _short(before.dtype), _short(after.dtype)
+        headline = text("checks", "unchanged_dtype", of=of, name=name, before=old, after=new)
         raise CheckFailure(Outcome.INPUT_MUTATED, headline, implies=implies)
     changed = ~((was == now) | (np.isnan(was) & np.isnan(now)))
     if changed.any():

@@ -127,8 +127,9 @@ def explain(exercise: str, observed: Observations, bank: Mapping[str, Observatio
 
     A mistake with the observed result on every probe is complete and stands alone. Otherwise mistakes are taken one
     by one, each the one that accounts for most of what is still unexplained, and only where the larger part of what
-    that mistake would show was in fact seen. Where all of them account for less than half, something else is wrong,
-    and a likeness on a few probes names nothing.
+    that mistake would show was in fact seen, and nothing speaks against it: where it would show and something else
+    was seen, another of the mistakes taken must show too. Where all of them account for less than half, something
+    else is wrong, and a likeness on a few probes names nothing.
     """
     known = fingerprints(exercise) if bank is None else bank
     if REFERENCE not in known:
@@ -138,17 +139,50 @@ def explain(exercise: str, observed: Observations, bank: Mapping[str, Observatio
     wrong = {probe.name for probe in probes if not same(probe, observed[probe.name], right[probe.name])}
     if not wrong:
         return []
-    candidates: list[tuple[Explanation, int]] = []
+    plain = _plain(probes, observed)
+    coarse = {probe.name for probe in probes if probe.coarse}
+    faults = {probe.name for probe in probes if observed[probe.name].kind in FAULTS}
+    mute = coarse.union(faults, *plain)  # results that could be the same with one mistake more
+    candidates: list[_Candidate] = []
     for label, banked in known.items():
         if label == REFERENCE or not _same_faults(probes, observed, banked):
             continue
         shown = {p.name for p in probes if not same(p, banked[p.name], right[p.name])}
         agree = {p.name for p in probes if matches(p, observed[p.name], banked[p.name], right[p.name])}
-        explained = agree & wrong
-        complete = len(agree) == len(probes) and len(observed) == len(right)
-        if complete or (explained and 2 * len(explained & shown) > len(shown)):
-            candidates.append((Explanation(mistake_of(exercise, label), frozenset(explained), complete), len(shown)))
+        name = mistake_of(exercise, label)
+        if len(agree) == len(probes) and len(observed) == len(right):
+            return [Explanation(name, frozenset(wrong), complete=True)]
+        explained = (agree & wrong) - _no_evidence(plain, agree)
+        if explained - coarse:
+            groups = explained, shown, shown - agree, (shown & agree) - mute
+            candidates.append(_Candidate(name, *(frozenset(group) for group in groups)))
     return _cover(candidates, wrong)
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A mistake that may be one of several: the probes that it accounts for, shows on, and is contradicted by.
+
+    Of the probes that it shows on, `firm` are those that look as if nothing but it were wrong: no second mistake shows
+    on them. On the others it may hide a second one, or the two give a result that neither gives alone.
+    """
+
+    mistake: str
+    explains: frozenset[str]
+    shown: frozenset[str]
+    against: frozenset[str]
+    firm: frozenset[str]
+
+    def is_seen(self, taken: Sequence[_Candidate]) -> bool:
+        """Whether the larger part of what it would show was seen, or of what the mistakes taken do not hide."""
+        if any(self.against & other.firm for other in taken):
+            return False
+        hidden = frozenset[str]().union(*(other.shown - other.firm for other in taken))
+        return any(2 * len(self.explains & part) > len(part) for part in (self.shown, self.shown - hidden))
+
+    def refuted_by(self, others: Iterable[_Candidate]) -> frozenset[str]:
+        """Where something else was seen than it would show, and no other mistake can be the reason."""
+        return self.against.difference(*(other.shown - other.firm for other in others))
 
 
 def _same_faults(probes: Sequence[Probe], observed: Observations, banked: Observations) -> bool:
@@ -163,23 +197,65 @@ def _same_faults(probes: Sequence[Probe], observed: Observations, banked: Observ
     return not faults or faults == {probe.name for probe in probes if observed[probe.name].kind in FAULTS}
 
 
-def _cover(candidates: Sequence[tuple[Explanation, int]], wrong: set[str]) -> list[Explanation]:
-    for candidate, _ in candidates:
-        if candidate.complete:
-            return [candidate]
-    chosen: list[Explanation] = []
-    left = set(wrong)
-    while left and candidates:
+def _plain(probes: Sequence[Probe], observed: Observations) -> list[set[str]]:
+    """Probes with a result that needs no computing, by what it is: all zeros, ones, NaN or infinity, or x itself."""
+    groups: dict[str, set[str]] = {}
+    for probe in probes:
+        numbers = observed[probe.name].numbers
+        if not numbers.size:
+            continue
+        x = probe.call().tensors.get("x")
+        if np.isin(numbers, (0.0, 1.0, np.inf, -np.inf)).all() or np.isnan(numbers).all():
+            first = float(numbers[0])
+            if np.array_equal(numbers, np.full_like(numbers, first), equal_nan=True):
+                groups.setdefault(str(first), set()).add(probe.name)
+        elif x is not None and np.array_equal(numbers, x.double().numpy().reshape(-1)):
+            groups.setdefault("x", set()).add(probe.name)
+    return list(groups.values())
+
+
+def _no_evidence(plain: Sequence[set[str]], agree: set[str]) -> set[str]:
+    """Plain results that speak for no mistake: the same comes as often where that mistake gives something else."""
+    return {name for group in plain if len(group - agree) >= len(group & agree) for name in group}
+
+
+def _cover(candidates: Sequence[_Candidate], wrong: set[str]) -> list[Explanation]:
+    """Mistakes that together account for at least half of what is wrong, none of them contradicted."""
+    left = list(candidates)
+    while chosen := _greedy(left, wrong):
+        # Two mistakes at once may give a third result where both show; elsewhere each must be as it is alone.
+        taken = [candidate for candidate, _ in chosen]
+        refuted = [len(one.refuted_by(other for other in taken if other is not one)) for one in taken]
+        if not any(refuted):
+            break
+        worst = taken[refuted.index(max(refuted))]
+        left = [candidate for candidate in left if candidate is not worst]
+    explained: dict[str, frozenset[str]] = {}
+    for candidate, gained in chosen:
+        explained[candidate.mistake] = explained.get(candidate.mistake, frozenset()) | gained
+    if 2 * len(frozenset[str]().union(*explained.values())) < len(wrong):
+        return []
+    return [Explanation(name, seen, complete=False, share=len(seen) / len(wrong)) for name, seen in explained.items()]
+
+
+def _greedy(candidates: Sequence[_Candidate], wrong: set[str]) -> list[tuple[_Candidate, frozenset[str]]]:
+    """One candidate after another, each with what it adds."""
+    chosen: list[tuple[_Candidate, frozenset[str]]] = []
+    left = frozenset(wrong)
+    while left:
+        taken = [candidate for candidate, _ in chosen]
+        seen = [candidate for candidate in candidates if candidate.is_seen(taken)]
+        if not seen:
+            break
         # Most of what is left; among equals the mistake that promised least beside it.
-        best, _ = max(candidates, key=lambda pair: (len(pair[0].explains & left), -pair[1]))
+        best = max(seen, key=lambda candidate: (len(candidate.explains & left), -len(candidate.shown)))
         gained = best.explains & left
-        rivals = {pair[0].mistake for pair in candidates if pair[0].explains & left == gained and pair[0] is not best}
+        rivals = {other.mistake for other in seen if other.explains & left == gained}
         if not gained or (len(gained) == 1 and rivals - {best.mistake}):
             break  # one observation that several mistakes share names none of them
-        if best.mistake not in {explanation.mistake for explanation in chosen}:
-            chosen.append(Explanation(best.mistake, frozenset(gained), complete=False, share=len(gained) / len(wrong)))
+        chosen.append((best, gained))
         left -= gained
-    return chosen if 2 * len(left) <= len(wrong) else []
+    return chosen
 
 
 class Diagnoser:

@@ -100,7 +100,9 @@ def _read(error: BaseException | None, *, hide_numbers: bool) -> tuple[Outcome, 
     for cause in _tree(error):
         if isinstance(cause, CheckFailure):
             shown = text("checks", "numbers_hidden") if hide_numbers and cause.numbers else cause.numbers
-            return cause.outcome, "\n".join(filter(None, [cause.headline, shown])), cause.implies
+            words = "\n".join(filter(None, [cause.headline, shown]))
+            # A message may hold names that a student chose.
+            return cause.outcome, printable(words, 2000, newlines=True), cause.implies
         if isinstance(cause, TestCut):
             return cause.fault.outcome, fault_words(cause.fault), None
         if isinstance(cause, StudentFault):

@@ -6,6 +6,7 @@ line separators that forge a row of a table, or lone surrogates that no encoder 
 """
 
 import unicodedata
+from collections.abc import Iterable
 
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
@@ -31,6 +32,13 @@ def printable(text: str, limit: int = 200, newlines: bool = False) -> str:
             pieces.append("…")
             break
     return "".join(pieces)
+
+
+def listed(names: Iterable[str], most: int = 8, limit: int = 60) -> str:
+    """Names in a row, each escaped and cut to `limit` characters; after `most` of them only their number is told."""
+    shown = [printable(name, limit) for name in names]
+    more = f" … and {len(shown) - most} more" if len(shown) > most else ""
+    return f"{', '.join(shown[:most])}{more}" or "none"
 
 
 def _visible(char: str) -> str:

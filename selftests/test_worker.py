@@ -135,7 +135,7 @@ def test_a_worker_answers_as_the_same_code_does_here(connect: Connect, dtype: to
 
 def test_facts_of_a_fresh_module_and_changed_arguments_come_back(connect: Connect) -> None:
     fresh = connect(submission()).run(Call("rms_norm_fresh", scalars={"d_model": 3}))
-    assert fresh.facts["parameters"] == {"gamma": [3]}
+    assert fresh.facts == {"trained": ["gamma"], "drawn": []}
     assert torch.equal(fresh.tensors["parameter:gamma"], torch.ones(3))
     asked = Call("rms_norm", {"x": torch.ones(2, 5)}, {"d_model": 5}, return_arguments=True)
     changed = connect(submission("x.mul_(2)")).run(asked)

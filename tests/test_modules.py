@@ -16,7 +16,7 @@ from nanolm import checks
 from nanolm.fixtures.modules_file import RMSNormCalls, SwiGLUCalls
 from nanolm.protocol import Outcome
 from nanolm.texts import text
-from tests import inputs, oracles, tolerances
+from tests import inputs, oracles, parameters, tolerances
 from tests.inputs import B, D, F, S
 
 EPS = 1e-6
@@ -25,13 +25,13 @@ EPS = 1e-6
 SCALE = ("sum-not-mean", "missing-sqrt", "divides-by-rsqrt", "inverted-scale", "gamma-plus-one", "unbiased-variance")
 AXES = ("wrong-axis", "all-axes")
 GAIN = ("forgotten-gamma", "gamma-twice", "gamma-before-norm")
-EPSILON = ("eps-outside-sqrt", "missing-eps", "hardcoded-eps", "clamped-denominator")
+EPSILON = ("eps-outside-sqrt", "missing-eps", "hardcoded-eps", "clamped-denominator", "eps-squared")
 CURVE = ("sigmoid-gate", "gelu-gate", "relu-gate")
 BRANCHES = ("swapped-gate-up", "sum-not-product", "missing-gate")
-VALUE = (*CURVE, *BRANCHES, "silu-after-product", "silu-both", "missing-down")
+VALUE = (*CURVE, *BRANCHES, "silu-after-product", "silu-both", "silu-on-output", "missing-down")
 
 
-@pytest.mark.graded("rmsnorm", points=0.5, catches=("centering", *SCALE))
+@pytest.mark.graded("rmsnorm", points=0.5, catches=("centering", "mean-absolute", *SCALE))
 def test_rmsnorm_worked_example(rms_norm: RMSNormCalls) -> None:
     """M6 §5: (2, -1, 3, 0) has RMS √3.5."""
     y = rms_norm(inputs.tensor([[[2.0, -1.0, 3.0, 0.0]]]), inputs.ones(4), EPS)
@@ -39,7 +39,7 @@ def test_rmsnorm_worked_example(rms_norm: RMSNormCalls) -> None:
     checks.close(y, expected, **tolerances.float32(4)._asdict(), of="RMSNorm(4)([2, -1, 3, 0])")
 
 
-@pytest.mark.graded("rmsnorm", points=1.0, catches=(*SCALE, *AXES))
+@pytest.mark.graded("rmsnorm", points=1.0, catches=("mean-absolute", *SCALE, *AXES))
 def test_rmsnorm_produces_unit_rms(rms_norm: RMSNormCalls, rng: np.random.Generator) -> None:
     """With a gain of ones every token leaves with RMS 1, whatever its size was."""
     y = rms_norm(inputs.centred_rows(rng, B, S, D), inputs.ones(D), EPS)
@@ -61,19 +61,25 @@ def test_rmsnorm_does_not_center(rms_norm: RMSNormCalls) -> None:
     checks.close(y, np.ones((1, 1, D)), rtol=1e-4, atol=0.0, of=of)
 
 
-@pytest.mark.graded("rmsnorm", points=1.5, catches=(*GAIN, *SCALE, *AXES))
+@pytest.mark.graded("rmsnorm", points=1.5, catches=("mean-absolute", *GAIN, *SCALE, *AXES))
 def test_rmsnorm_scales_with_gamma(rms_norm: RMSNormCalls, rng: np.random.Generator) -> None:
     """Each feature of the output is gamma times what it is at a gain of ones."""
     x, gamma = inputs.centred_rows(rng, B, S, D), inputs.gains(rng, D)
     plain = rms_norm(x, inputs.ones(D), EPS)
     y = rms_norm(x, gamma, EPS)
     checks.shape(y, (B, S, D), of="RMSNorm(5)(x)")
-    expected = oracles.rms_norm_rows(inputs.exact(x), inputs.exact(gamma), EPS)
-    same = torch.equal(plain, y)
-    checks.require(
-        not same, text("checks", "gain_ignored"), outcome=Outcome.WRONG_VALUE, implies="rmsnorm-forgotten-gamma"
+    tolerance = tolerances.float32(D)._asdict()
+    normalised, expected = (
+        oracles.rms_norm_rows(inputs.exact(x), inputs.exact(gain), EPS) for gain in (inputs.ones(D), gamma)
     )
-    checks.close(y, expected, **tolerances.float32(D)._asdict(), of="RMSNorm(5)(x) with a gain that is not ones")
+    # Zeros ignore the gain too: it was forgotten only where everything else is there.
+    checks.require(
+        not np.array_equal(checks.values(plain), checks.values(y)),
+        text("checks", "gain_ignored"),
+        outcome=Outcome.WRONG_VALUE,
+        implies="rmsnorm-forgotten-gamma" if checks.is_close(plain, normalised, **tolerance) else None,
+    )
+    checks.close(y, expected, **tolerance, of="RMSNorm(5)(x) with a gain that is not ones")
 
 
 @pytest.mark.graded("rmsnorm", points=1.0, catches=(*AXES, *SCALE))
@@ -83,7 +89,8 @@ def test_rmsnorm_treats_each_token_alone(rms_norm: RMSNormCalls, rng: np.random.
     other = x.clone()
     other[0, 1] = inputs.centred_rows(rng, D) * 20
     y, y_other = rms_norm(x, inputs.ones(D), EPS), rms_norm(other, inputs.ones(D), EPS)
-    checks.shape(y_other, (B, S, D), of="RMSNorm(5)(x)")
+    for output in (y, y_other):
+        checks.shape(output, (B, S, D), of="RMSNorm(5)(x)")
     moved = torch.zeros(B, S, dtype=torch.bool)
     moved[0, 1] = True
     checks.close(
@@ -97,7 +104,7 @@ def test_rmsnorm_treats_each_token_alone(rms_norm: RMSNormCalls, rng: np.random.
     checks.close(y_other[0, 1], expected, **tolerances.float32(D)._asdict(), of="the changed token of RMSNorm(5)(x)")
 
 
-@pytest.mark.graded("rmsnorm", points=1.5, catches=(*EPSILON, *SCALE, *AXES))
+@pytest.mark.graded("rmsnorm", points=1.5, catches=("mean-absolute", *EPSILON, *SCALE, *AXES))
 def test_rmsnorm_adds_eps_inside_the_root(rms_norm: RMSNormCalls, rng: np.random.Generator) -> None:
     """A large eps and a small x: where eps stands decides the result. A zero token stays zero."""
     eps = 1e-2
@@ -110,7 +117,9 @@ def test_rmsnorm_adds_eps_inside_the_root(rms_norm: RMSNormCalls, rng: np.random
 
 
 @pytest.mark.graded(
-    "rmsnorm", points=0.5, catches=("default-eps", "missing-eps", "eps-outside-sqrt", "clamped-denominator", *SCALE)
+    "rmsnorm",
+    points=0.5,
+    catches=("default-eps", "missing-eps", "eps-outside-sqrt", "clamped-denominator", "eps-squared", *SCALE),
 )
 def test_rmsnorm_default_eps(rms_norm: RMSNormCalls) -> None:
     """M6 §5: at an RMS of 1e-3, eps = 1e-6 gives 0.7071."""
@@ -203,42 +212,16 @@ def test_rmsnorm_leaves_its_input_unchanged(rms_norm: RMSNormCalls, rng: np.rand
     )
 
 
-@pytest.mark.graded("rmsnorm", points=0.5, catches=("extra-bias",))
+@pytest.mark.graded("rmsnorm", points=0.5, catches=("extra-bias", "frozen-gamma"))
 def test_rmsnorm_has_only_gamma(rms_norm: RMSNormCalls) -> None:
-    """One parameter of shape [D], whatever its name: no bias, no second gain."""
-    shapes = rms_norm.fresh(7).shapes
-    found = ", ".join(f"{name} {shape}" for name, shape in shapes.items()) or "none"
-    gains = [name for name, shape in shapes.items() if shape == [7]]
-    checks.require(bool(gains), text("checks", "no_gain", found=found), outcome=Outcome.WRONG_INTERFACE)
-    checks.require(
-        len(shapes) == 1,
-        text("checks", "extra_parameters", found=found),
-        outcome=Outcome.WRONG_INTERFACE,
-        implies="rmsnorm-extra-bias" if len(gains) == 2 else None,
-    )
+    """One parameter of shape [7], whatever its name, and a trainable one: no bias, no second gain."""
+    parameters.gain_alone(rms_norm.fresh(7), 7)
 
 
 @pytest.mark.graded("rmsnorm", points=0.5, catches=("uninitialised-gamma", "random-gamma", "zero-gamma"))
 def test_rmsnorm_gamma_starts_at_ones(rms_norm: RMSNormCalls) -> None:
     """A fresh gain changes nothing: it is ones, not memory that nobody filled."""
-    fresh = rms_norm.fresh(7)
-    gains = {name: value for name, value in fresh.values.items() if fresh.shapes[name] == [7]}
-    checks.require(bool(gains), text("checks", "no_gain", found="none"), outcome=Outcome.WRONG_INTERFACE)
-    gamma = gains.get("gamma", next(iter(gains.values()))).double()
-    implies = None
-    if gamma.isnan().any():
-        implies = "rmsnorm-uninitialised-gamma"
-    elif bool((gamma == 0).all()):
-        implies = "rmsnorm-zero-gamma"
-    elif bool(gamma.isfinite().all()) and gamma.unique().numel() > 1:
-        implies = "rmsnorm-random-gamma"
-    shown = " ".join(f"{value:.4g}" for value in gamma.tolist())
-    checks.require(
-        bool((gamma == 1).all()),
-        text("checks", "fresh_gain", shown=shown),
-        outcome=Outcome.WRONG_VALUE,
-        implies=implies,
-    )
+    parameters.gain_of_ones(rms_norm.fresh(7), 7)
 
 
 @pytest.mark.graded("rmsnorm", points=0.5, catches=("centering", *GAIN, *SCALE, *AXES, *EPSILON))
@@ -283,7 +266,7 @@ def test_swiglu_gate_shuts_the_channel(swiglu: SwiGLUCalls) -> None:
     checks.close(y, np.zeros((1, 1, 10)), rtol=0.0, atol=1e-6, of=of, what=text("checks", "channel_open", of=of))
 
 
-@pytest.mark.graded("swiglu", points=1.5, catches=(*CURVE, *BRANCHES, "silu-both", "missing-down"))
+@pytest.mark.graded("swiglu", points=1.5, catches=(*CURVE, *BRANCHES, "silu-both", "silu-on-output", "missing-down"))
 def test_swiglu_gate_is_silu(swiglu: SwiGLUCalls) -> None:
     """Up at ones shows the gate's own curve at points where SiLU, GELU, ReLU and the sigmoid part."""
     z = np.array([[[-4.0, -1.0, -0.25, 0.25, 1.0, 4.0]]])
@@ -295,7 +278,7 @@ def test_swiglu_gate_is_silu(swiglu: SwiGLUCalls) -> None:
 @pytest.mark.graded(
     "swiglu",
     points=1.0,
-    catches=("swapped-gate-up", "sum-not-product", "silu-after-product", "silu-both", "missing-down"),
+    catches=("swapped-gate-up", "sum-not-product", "silu-after-product", "silu-both", "silu-on-output", "missing-down"),
 )
 def test_swiglu_is_linear_in_up(swiglu: SwiGLUCalls, rng: np.random.Generator) -> None:
     """Doubling w_up and turning its sign does the same to the output: the branches are multiplied, up is not curved."""
@@ -333,40 +316,10 @@ def test_swiglu_projects_back_to_d(swiglu: SwiGLUCalls, rng: np.random.Generator
     )
 
 
-@pytest.mark.graded("swiglu", points=1.5, catches=("biased-linear", "rounded-width"))
+@pytest.mark.graded("swiglu", points=1.5, catches=("biased-linear", "rounded-width", "frozen-maps"))
 def test_swiglu_has_three_bias_free_maps(swiglu: SwiGLUCalls) -> None:
     """w_gate and w_up: [F, D], w_down: [D, F], no bias, the width as it was given."""
-    fresh = swiglu.fresh(6, 13)
-    expected = {"w_gate.weight": [13, 6], "w_up.weight": [13, 6], "w_down.weight": [6, 13]}
-    found = ", ".join(f"{name} {shape}" for name, shape in fresh.shapes.items()) or "none"
-    missing = [name for name in expected if name not in fresh.shapes]
-    forgotten = missing == ["w_down.weight"] and len(fresh.shapes) == 2
-    checks.require(
-        not missing,
-        text("checks", "no_maps", missing=", ".join(missing), found=found),
-        outcome=Outcome.WRONG_INTERFACE,
-        implies="swiglu-missing-down" if forgotten else None,
-    )
-    biases = [name for name in fresh.shapes if name.endswith(".bias")]
-    checks.require(
-        not biases,
-        text("checks", "biases", found=", ".join(biases)),
-        outcome=Outcome.WRONG_INTERFACE,
-        implies="swiglu-biased-linear",
-    )
-    extra = [name for name in fresh.shapes if name not in expected]
-    checks.require(not extra, text("checks", "extra_maps", found=", ".join(extra)), outcome=Outcome.WRONG_INTERFACE)
-    widths = {fresh.shapes["w_gate.weight"][0], fresh.shapes["w_up.weight"][0], fresh.shapes["w_down.weight"][1]}
-    same_d = fresh.shapes["w_gate.weight"][1:] == [6] and fresh.shapes["w_down.weight"][:1] == [6]
-    rounded = same_d and len(widths) == 1 and widths != {13}
-    checks.require(
-        fresh.shapes == expected,
-        text("checks", "map_shapes", expected=expected, found=found),
-        outcome=Outcome.WRONG_SHAPE,
-        implies="swiglu-rounded-width" if rounded else None,
-    )
-    linear = all(name.removesuffix(".weight") in fresh.linear for name in expected)
-    checks.require(linear, text("checks", "not_linear_modules"), outcome=Outcome.WRONG_INTERFACE)
+    parameters.three_maps(swiglu.fresh, 6, 13)
 
 
 @pytest.mark.graded("swiglu", points=1.0, catches=("overflowing-sigmoid", *VALUE))
@@ -375,15 +328,24 @@ def test_swiglu_survives_large_gates(swiglu: SwiGLUCalls) -> None:
     z = np.array([[[-1e4, -500.0, -100.0, -89.0, -5.0, 5.0, 89.0, 100.0, 500.0, 1e4]]])
     arguments = inputs.gate_and_up(z, np.ones_like(z))
     of = "SwiGLU with gates from -1e4 to 1e4"
-    y = swiglu(**arguments)
-    checks.finite(y, of=of, implies="swiglu-overflowing-sigmoid")
     exact = [inputs.exact(value) for value in arguments.values()]
-    checks.close(y, oracles.gated_ffn(*exact), **tolerances.float32(1)._asdict(), of=of)
+    wanted, tolerance = oracles.gated_ffn(*exact), tolerances.float32(10)._asdict()
+    y = swiglu(**arguments)
+    checks.shape(y, wanted.shape, of=of)
+    small = np.abs(z[0, 0]) <= 5
+    # An overflow spares the small gates; what is not finite there as well has another cause.
+    overflow = "swiglu-overflowing-sigmoid"
+    spared = checks.is_close(y[..., : z.size][..., small], wanted[..., : z.size][..., small], **tolerance)
+    checks.finite(y, of=of, implies=overflow if spared else None)
+    checks.close(y, wanted, **tolerances.float32(1)._asdict(), of=of)
     upstream = np.concatenate([np.ones_like(z), np.zeros_like(z)], axis=-1)
     gradients = swiglu.gradients(**arguments, upstream=inputs.tensor(upstream))
-    expected = oracles.gated_ffn_gradients(*exact, upstream)
-    tolerance = tolerances.float32(10)._asdict()
-    checks.gradient(gradients, "x", expected["x"], **tolerance, of=of, implies_not_finite="swiglu-overflowing-sigmoid")
+    expected = oracles.gated_ffn_gradients(*exact, upstream)["x"]
+    spared = "x" in gradients and checks.is_close(
+        gradients["x"][..., : z.size][..., small], expected[..., : z.size][..., small], **tolerance
+    )
+    implied = overflow if spared else None
+    checks.gradient(gradients, "x", expected, **tolerance, of=of, implies_not_finite=implied)
 
 
 @pytest.mark.graded("swiglu", points=1.5, catches=VALUE)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import torch
 from torch import nn
 from torch.func import functional_call
 
-from nanolm.adapters.student import Student, interface_fault
+from nanolm.adapters.student import CONSTRUCTION_SEED, Student, interface_fault
+from nanolm.untrusted import listed
 
 GAIN_NAMES = ("gamma", "weight", "scale", "g", "gain", "w")
 PROJECTIONS = ("w_gate", "w_up", "w_down")
@@ -33,7 +35,7 @@ def _gain_name(student: Student, module: nn.Module, d_model: int) -> str:
     candidates = [name for name, shape in shapes.items() if shape == (d_model,)]
     named = [name for name in GAIN_NAMES if name in candidates]
     if not candidates or not (named or len(candidates) == 1):
-        found = ", ".join(f"{name} {list(shape)}" for name, shape in shapes.items()) or "none"
+        found = listed(f"{name} {list(shape)}" for name, shape in shapes.items())
         raise interface_fault(
             f"RMSNorm({d_model}) should hold one nn.Parameter `gamma` of shape [{d_model}]; its parameters: {found}"
         )
@@ -44,8 +46,24 @@ def _gain_name(student: Student, module: nn.Module, d_model: int) -> str:
 
 
 def rms_norm_fresh(student: Student) -> None:
-    """A fresh `RMSNorm(d_model)`: its parameters. Scalars: d_model. Outputs parameter:<name>."""
-    student.describe(student.build("RMSNorm", student.integer("d_model")))
+    """A fresh `RMSNorm(d_model)`: its parameters. Scalars: d_model. Outputs parameter:<name>.
+
+    Facts: trained; drawn, the parameters that are other numbers when the same is built from another seed.
+    """
+    d_model = student.integer("d_model")
+    module = student.build("RMSNorm", d_model)
+    student.describe(module)
+    other = dict(student.build("RMSNorm", d_model, seed=CONSTRUCTION_SEED + 1).named_parameters())
+    student.facts["drawn"] = [
+        name
+        for name, value in module.named_parameters()
+        if name in other and value.shape == other[name].shape and not _alike(value, other[name])
+    ]
+
+
+def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Equal, and NaN where the other is."""
+    return torch.allclose(one.detach().double(), other.detach().double(), rtol=0.0, atol=0.0, equal_nan=True)
 
 
 def swiglu(student: Student) -> None:
@@ -60,7 +78,7 @@ def swiglu(student: Student) -> None:
     parameters = dict(module.named_parameters())
     missing = [name for name in PROJECTIONS if f"{name}.weight" not in parameters]
     if missing:
-        found = ", ".join(parameters) or "none"
+        found = listed(parameters)
         raise interface_fault(
             f"SwiGLU should hold the nn.Linear maps {', '.join(PROJECTIONS)}; "
             f"missing: {', '.join(missing)}; its parameters: {found}"
@@ -71,7 +89,10 @@ def swiglu(student: Student) -> None:
 
 
 def swiglu_fresh(student: Student) -> None:
-    """A fresh `SwiGLU(d_model, d_ff)`: its parameters. Scalars: d_model, d_ff. Outputs parameter:<name>."""
+    """A fresh `SwiGLU(d_model, d_ff)`: its parameters. Scalars: d_model, d_ff. Outputs parameter:<name>.
+
+    Facts: trained; linear, the children that are nn.Linear.
+    """
     module = student.build("SwiGLU", student.integer("d_model"), student.integer("d_ff"))
     student.describe(module)
     student.facts["linear"] = [name for name, child in module.named_modules() if isinstance(child, nn.Linear)]

@@ -73,22 +73,21 @@ class Student:
             raise interface_fault(f"{of} returned a tensor without plain numbers in it (sparse, quantised or meta)")
         self.outputs[name] = value.as_subclass(Tensor)
 
-    def build(self, class_name: str, *arguments: Scalar) -> nn.Module:
+    def build(self, class_name: str, *arguments: Scalar, seed: int = CONSTRUCTION_SEED) -> nn.Module:
         """Construct the student's module; memory that it leaves uninitialised is filled with NaN."""
         cls = self.name(class_name)
         if not isinstance(cls, type) or not issubclass(cls, nn.Module):
             raise interface_fault(f"{class_name} is not a subclass of nn.Module")
         with fresh_memory_is_nan():
             # The default generator alone: torch.manual_seed walks over every device, 2 ms a call.
-            torch.default_generator.manual_seed(CONSTRUCTION_SEED)
+            torch.default_generator.manual_seed(seed)
             module: nn.Module = cls(*arguments)
         return module
 
     def describe(self, module: nn.Module) -> None:
-        """Report every parameter of a fresh module: names and shapes as facts, values as outputs."""
+        """Report every parameter of a fresh module as an output; the fact `trained` names those that take gradients."""
         parameters = dict(module.named_parameters())
-        self.facts["parameters"] = {name: list(value.shape) for name, value in parameters.items()}
-        self.facts["buffers"] = {name: list(value.shape) for name, value in module.named_buffers()}
+        self.facts["trained"] = [name for name, value in parameters.items() if value.requires_grad]
         for name, value in parameters.items():
             self.outputs[f"parameter:{name}"] = value.detach()
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from nanolm.probes.probe import Array, Probe, argument, gradients, random, tensor
-from nanolm.protocol import Call, Reply
+from nanolm.protocol import Call, Fact, Reply
 
 SIGNS = np.array([1.0, -1.0, 1.0, -1.0])
 
@@ -50,20 +50,37 @@ def _norm(
     return call
 
 
+def _gain(reply: Reply) -> str:
+    """The name of the gain: gamma, or the first parameter of width 7."""
+    gains = [name for name, value in sorted(reply.tensors.items()) if value.shape == (7,)]
+    return "parameter:gamma" if "parameter:gamma" in gains else gains[0]
+
+
 def _fresh_norm(reply: Reply) -> tuple[str, Array]:
-    """How many parameters there are, and in which state gamma (or the first other of width 7) begins."""
-    values = {name: value.double().numpy() for name, value in sorted(reply.tensors.items())}
-    gains = {name: value for name, value in values.items() if value.shape == (7,)}
-    if not gains:
-        return "fresh", np.array([len(values), -1.0])
-    gain = gains.get("parameter:gamma", next(iter(gains.values())))
+    """Which parameters there are beside the gain, which of those begin at zeros, and whether the gain is trained."""
+    gain = _gain(reply)
+    beside = sorted(
+        (list(value.shape), bool((value == 0).all())) for name, value in reply.tensors.items() if name != gain
+    )
+    trained = gain.removeprefix("parameter:") in _names(reply, "trained")
+    return f"fresh: gain trained: {trained}, beside it: {beside}", np.zeros(0)
+
+
+def _fresh_gain(reply: Reply) -> tuple[str, Array]:
+    """How the gain begins: the same for every seed, and then at which numbers; or drawn at random."""
+    name = _gain(reply)
+    gain = reply.tensors[name].double().numpy()
     if np.isnan(gain).any():
-        state = 1.0
-    elif (gain == gain[0]).all():
-        state = {1.0: 0.0, 0.0: 2.0}.get(float(gain[0]), 3.0)
-    else:
-        state = 4.0
-    return "fresh", np.array([len(values), state])
+        return "fresh: not a number", np.zeros(0)
+    if name.removeprefix("parameter:") in _names(reply, "drawn"):
+        return "fresh: random", np.zeros(0)
+    return "fresh", gain
+
+
+def _names(reply: Reply, fact: str) -> list[Fact]:
+    names = reply.facts[fact]
+    assert isinstance(names, list)
+    return names
 
 
 _TOKENS = random(1, 2, 3, 5)
@@ -78,6 +95,7 @@ RMSNORM = (
     Probe("gain on signs", _norm(_signs(2, 3), gamma=_GAIN_4)),
     Probe("gain on tokens", _norm(_CENTRED, gamma=_GAIN_5)),
     Probe("eps on small signs", _norm(0.004 * _signs(2, 3), eps=0.01)),
+    Probe("eps on one feature", _norm(0.004 * _signs(2, 3)[..., :1], eps=0.01)),
     Probe("default eps", _norm(0.001 * _signs(1, 1), eps=None)),
     Probe("a zero token", _norm(np.zeros((1, 1, 4)), eps=0.01)),
     Probe("float16 signs of 300", _norm(300 * _signs(1, 2), dtype=torch.float16), rtol=2e-3),
@@ -88,6 +106,7 @@ RMSNORM = (
     Probe("gradients", _norm(_CENTRED, gamma=_GAIN_5, eps=1e-3, upstream=True), gradients),
     Probe("argument", _norm(2 * _signs(1, 2), return_arguments=True), argument),
     Probe("fresh", lambda: Call("rms_norm_fresh", {}, {"d_model": 7}), _fresh_norm),
+    Probe("fresh gain", lambda: Call("rms_norm_fresh", {}, {"d_model": 7}), _fresh_gain),
 )
 
 
@@ -134,13 +153,20 @@ def _random_ffn(*, upstream: bool = False) -> Callable[[], Call]:
 
 
 def _fresh_ffn(reply: Reply) -> tuple[str, Array]:
-    """The shapes of the maps and the number of biases."""
-    shapes = {name.removeprefix("parameter:"): list(value.shape) for name, value in reply.tensors.items()}
-    biases = sum(name.endswith(".bias") for name in shapes)
-    maps = [size for name in sorted(shapes) if name.endswith(".weight") for size in shapes[name]]
-    return f"fresh: {biases > 0}", np.array(maps, dtype=np.float64)
+    """The sizes of the maps; whether there is anything beside them, and whether all that there is can be trained."""
+    shapes = {name.removeprefix("parameter:"): list(value.shape) for name, value in sorted(reply.tensors.items())}
+    beside = [name for name in shapes if name not in _MAPS]
+    maps = [size for name in _MAPS for size in shapes[name]]
+    frozen = len(shapes) - len(_names(reply, "trained"))
+    return f"fresh: {frozen} frozen, beside the maps: {beside}", np.array(maps, dtype=np.float64)
 
 
+def _wide_ffn(reply: Reply) -> tuple[str, Array]:
+    """The width alone, where it is not small any more."""
+    return "fresh", np.array(reply.tensors["parameter:w_gate.weight"].shape[:1], dtype=np.float64)
+
+
+_MAPS = ("w_down.weight", "w_gate.weight", "w_up.weight")
 _Z = np.array([[[-4.0, -1.0, -0.25, 0.25, 1.0, 4.0]]])
 _OPEN = np.full((1, 1, 5), 20.0)
 _UPS = np.array([[[-8.0, -1.0, 0.5, 2.0, 9.0]]])
@@ -160,4 +186,5 @@ SWIGLU = (
     Probe("bfloat16", _ffn(_OPEN, _UPS, dtype=torch.bfloat16), rtol=2e-2),
     Probe("argument", _ffn(_OPEN, _UPS, return_arguments=True), argument),
     Probe("fresh", lambda: Call("swiglu_fresh", {}, {"d_model": 6, "d_ff": 13}), _fresh_ffn),
+    Probe("fresh and wide", lambda: Call("swiglu_fresh", {}, {"d_model": 5, "d_ff": 83}), _wide_ffn),
 )
