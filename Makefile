@@ -60,7 +60,7 @@ test: $(READY)
 	@echo "── the kill matrix"
 	@$(BIN)/nanolm verify
 	@echo "── self-tests"
-	@$(BIN)/pytest -q -n 2 selftests
+	@$(BIN)/pytest -q -n 2 --dist loadfile selftests
 
 lint: $(READY)
 	@$(BIN)/ruff check .

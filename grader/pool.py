@@ -54,21 +54,20 @@ def _grade_here(
         run_session(settings, jobs, lambda texts: WorkerBackend(zygote, texts, limits), on_result)
 
 
-def _serve(number: int, tasks: Any, answers: Any, settings: Settings, limits: Limits | None) -> None:
-    """One process: takes (position, job) from the shared queue and answers (position, result)."""
+def _serve(tasks: Any, answers: Any, settings: Settings, limits: Limits | None) -> None:
+    """One process: takes (position, job) from the queue; answers (position, result), or (None, why it cannot start)."""
     die_with_parent()
     current: list[int] = []
 
     def jobs() -> Any:
         while (task := tasks.get()) is not None:
             current[:] = [task[0]]
-            answers.put(("started", number, task[0]))
             yield task[1]
 
     try:
-        _grade_here(jobs(), settings, lambda result: answers.put(("result", current[0], result)), limits)
+        _grade_here(jobs(), settings, lambda result: answers.put((current[0], result)), limits)
     except CannotStart as error:
-        answers.put(("cannot start", number, str(error)))
+        answers.put((None, str(error)))
 
 
 def _grade_in_processes(
@@ -87,27 +86,23 @@ def _grade_in_processes(
     for _ in range(count):
         tasks.put(None)
     members: list[BaseProcess] = [
-        context.Process(target=_serve, args=(number, tasks, answers, settings, limits)) for number in range(count)
+        context.Process(target=_serve, args=(tasks, answers, settings, limits)) for _ in range(count)
     ]
     for member in members:
         member.start()
     done: dict[int, SubmissionResult] = {}
-    running: dict[int, int] = {}
     try:
         while len(done) < len(jobs):
             try:
-                kind, number, value = answers.get(timeout=WAIT_SECONDS)
+                position, value = answers.get(timeout=WAIT_SECONDS)
             except queue.Empty:
                 if not any(member.is_alive() for member in members):
                     break
                 continue
-            if kind == "started":
-                running[number] = value
-            elif kind == "cannot start":
+            if position is None:
                 raise CannotStart(value)
-            else:
-                done[number] = value
-                on_result(value)
+            done[position] = value
+            on_result(value)
     finally:
         tasks.cancel_join_thread()  # jobs that nobody takes any more must not keep this process from ending
         for member in members:

@@ -18,9 +18,9 @@ import pytest
 from nanolm.course import EXERCISES
 from nanolm.environment import environment_problem
 from nanolm.fixtures import MODULES
-from nanolm.implementation import Choice, Implementation, TestCut, UnknownImplementation, choose
+from nanolm.implementation import Choice, Implementation, TestCut, choose
 from nanolm.protocol import Outcome, StudentFault
-from nanolm.timelimit import LIMIT_SECONDS, remember_terminal, time_limit
+from nanolm.timelimit import LIMIT_SECONDS, limit_seconds, remember_terminal, time_limit
 from nanolm.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -131,8 +131,10 @@ def _local_run(config: pytest.Config) -> Run:
     if device == "cuda" and not _cuda_works():
         raise pytest.UsageError("NANOLM_DEVICE=cuda, but PyTorch sees no CUDA device here: unset it to test on the CPU")
     try:
-        return Run(choose(config.rootpath), device)
-    except UnknownImplementation as error:
+        run = Run(choose(config.rootpath), device)
+        run.limit_seconds = limit_seconds()
+        return run
+    except ValueError as error:  # UnknownImplementation, or a limit that is no number
         raise pytest.UsageError(str(error)) from None
 
 

@@ -11,13 +11,26 @@ import ctypes
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-LIMIT_SECONDS = float(os.environ.get("NANOLM_TEST_SECONDS", "5"))
+VARIABLE = "NANOLM_TEST_SECONDS"
+LIMIT_SECONDS = 5.0
 REPEAT_SECONDS = 0.25
 HARD_FACTOR = 4
+
+
+def limit_seconds(environment: Mapping[str, str] = os.environ) -> float:
+    """The limit of a test: NANOLM_TEST_SECONDS where it is set, 0 for none; raises ValueError."""
+    asked = environment.get(VARIABLE, "")
+    try:
+        seconds = float(asked or LIMIT_SECONDS)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < 1e6:
+        raise ValueError(f"{VARIABLE}={asked[:40]!r}: give a number of seconds, or 0 for no limit")
+    return seconds
 
 
 _terminal = 2

@@ -61,6 +61,12 @@ def test_cuda_without_a_gpu_is_a_usage_error() -> None:
     assert "PyTorch sees no CUDA device here" in done.stdout + done.stderr
 
 
+def test_a_time_limit_that_is_no_number_is_a_usage_error() -> None:
+    done = run_pytest(NANOLM_TEST_SECONDS="soon")
+    assert done.returncode == 4
+    assert "NANOLM_TEST_SECONDS='soon': give a number of seconds" in done.stdout + done.stderr
+
+
 def test_choose_resolves_names(tmp_path: Path) -> None:
     (tmp_path / "exercises").mkdir()
     assert choose(tmp_path, {}).package == "exercises"

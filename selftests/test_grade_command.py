@@ -228,7 +228,10 @@ def test_an_endless_loop_or_a_crash_costs_the_tests_that_run_into_it(
     assert all(words in test.message for test in submission.tests() if test.outcome == outcome)
     assert submission.exercise("rmsnorm").score == 1.0
     assert submission.exercise("swiglu").status == "passed"
-    assert submission.seconds < 25
+    # At 2 s each, no more than three time-outs are waited for; the clock is generous, since a machine may be busy.
+    waited = [test for test in submission.tests() if test.outcome == "timeout" and "not run: " not in test.message]
+    assert len(waited) <= 3
+    assert submission.seconds < 40
 
 
 def test_leaving_the_program_is_an_exception_like_any_other(evening: Evening) -> None:

@@ -22,10 +22,7 @@ from nanolm.sources import NamespaceSource, TextSource
 
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = Settings(ROOT, round="modes", secret=b"of no importance")
-WHOLE_BANK = read_bank(ROOT)
-SAMPLE = len(WHOLE_BANK) if os.environ.get("NANOLM_WHOLE_BANK") else 120
-BANK = WHOLE_BANK[:: -(-len(WHOLE_BANK) // SAMPLE)]
-"""Spread evenly over kinds and exercises, for about half a minute; NANOLM_WHOLE_BANK=1 compares every specimen."""
+BANK = read_bank(ROOT)
 IN_A_NOTEBOOK = 5
 Summary = dict[str, list[Any]]
 """Verdicts of a submission by test: outcome, score, ids of the mistakes that are named, message."""
