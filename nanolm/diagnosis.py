@@ -154,7 +154,7 @@ def explain(exercise: str, observed: Observations, bank: Mapping[str, Observatio
             return [Explanation(name, frozenset(wrong), complete=True)]
         explained = (agree & wrong) - _no_evidence(plain, agree)
         if explained - coarse:
-            groups = explained, shown, shown - agree, (shown & agree) - mute
+            groups = explained, shown, shown - agree, shown - (agree & mute) - (wrong - agree)
             candidates.append(_Candidate(name, *(frozenset(group) for group in groups)))
     return _cover(candidates, wrong)
 
@@ -163,8 +163,8 @@ def explain(exercise: str, observed: Observations, bank: Mapping[str, Observatio
 class _Candidate:
     """A mistake that may be one of several: the probes that it accounts for, shows on, and is contradicted by.
 
-    Of the probes that it shows on, `firm` are those that look as if nothing but it were wrong: no second mistake shows
-    on them. On the others it may hide a second one, or the two give a result that neither gives alone.
+    Of the probes that it shows on, `firm` are those that look as if nothing but it were wrong, or nothing at all: no
+    second mistake shows on them. On the others it may hide one, or the two give a result that neither gives alone.
     """
 
     mistake: str

@@ -15,6 +15,7 @@ from grader.bank import given
 from grader.pool import grade_all
 from grader.results import SubmissionResult, submission_data
 from grader.session import Job, Settings
+from nanolm import checks
 from nanolm.fixtures.budget_file import CfgCalls, WidthCalls
 from nanolm.fixtures.modules_file import RMSNormCalls, SwiGLUCalls
 from nanolm.implementation import Implementation, TestCut
@@ -250,3 +251,30 @@ def test_a_list_of_names_is_escaped_and_short() -> None:
     assert listed([NASTY]) == "\\x1b[31mred\\u202edlrow\\u2028row\\x0aforged"
     assert listed(str(i) for i in range(10)) == "0, 1, 2, 3, 4, 5, 6, 7 … and 2 more"
     assert len(listed(["n" * 1000] * 300)) < 700
+
+
+# ── The checks behind them ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_argument_of_another_dtype_has_been_changed() -> None:
+    x = torch.ones(3)
+    checks.unchanged(x.clone(), x, of="f(x)", name="x")
+    with pytest.raises(checks.CheckFailure) as failure:
+        checks.unchanged(x.double(), x, of="f(x)", name="x")
+    assert failure.value.outcome is Outcome.INPUT_MUTATED
+    assert "from float32 to float64" in failure.value.headline
+
+
+def test_close_as_a_question() -> None:
+    x = torch.tensor([1.0, 2.0])
+    assert checks.is_close(x, [1.0, 2.0 + 1e-9], rtol=0.0, atol=1e-6)
+    assert not checks.is_close(x, [1.0, 2.1], rtol=0.0, atol=1e-6)
+    assert not checks.is_close(x, [[1.0, 2.0]], rtol=0.0, atol=1e-6)
+    assert not checks.is_close(x, 1.0, rtol=0.0, atol=10.0)
+    assert not checks.is_close(x * float("nan"), [1.0, 2.0], rtol=0.0, atol=10.0)
+
+
+def test_values_of_lazily_negated_and_conjugated_tensors_are_read() -> None:
+    lazy = torch.tensor([1.0 + 2.0j], dtype=torch.complex128).conj().imag
+    assert lazy.is_neg()
+    assert checks.values(lazy).tolist() == [-2.0]
