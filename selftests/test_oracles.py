@@ -134,7 +134,10 @@ IDS = {
 }
 """The contract's ids of these two exercises; it welcomes more."""
 
-MORE = {"rmsnorm": {"default-eps"}, "swiglu": set[str]()}
+MORE = {
+    "rmsnorm": {"default-eps", "eps-squared", "mean-absolute", "frozen-gamma"},
+    "swiglu": {"silu-on-output", "frozen-maps"},
+}
 POINTS = {"rmsnorm": 14.0, "swiglu": 12.0}
 
 
@@ -148,6 +151,10 @@ class Marked:
     catches: tuple[str, ...]
 
 
+PRINTED_NAMES = ("test_swiglu_ffn_dim_is_8D_over_3",)
+"""Names that the course prints, whatever exercise they belong to."""
+
+
 @cache
 def marked() -> tuple[Marked, ...]:
     found = []
@@ -155,8 +162,8 @@ def marked() -> tuple[Marked, ...]:
         for name, function in vars(importlib.import_module(f"tests.{path.stem}")).items():
             for mark in getattr(function, "pytestmark", []):
                 if mark.name == "graded":
-                    assert set(mark.kwargs) == {"points", "catches"}, name
-                    found.append(Marked(name, *mark.args, **mark.kwargs))
+                    assert {"points"} <= set(mark.kwargs) <= {"points", "catches"}, name
+                    found.append(Marked(name, *mark.args, **{"catches": (), **mark.kwargs}))
     return tuple(found)
 
 
@@ -184,7 +191,7 @@ def test_every_test_is_graded_once_and_named_after_its_exercise() -> None:
     ]
     assert Counter(defined) == Counter(names)  # one that is defined twice hides the first
     for test in marked():
-        assert test.name.startswith(f"test_{test.exercise}_")
+        assert test.name.startswith(f"test_{test.exercise}_") or test.name in PRINTED_NAMES
 
 
 def test_catches_are_known_ids_each_once_and_every_id_of_the_contract_is_caught() -> None:

@@ -81,7 +81,11 @@ class Project:
         return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "recorder", *arguments]
 
     def environment(self, **more: str) -> dict[str, str]:
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("NANOLM_", "PYTEST_", "COV_"))}
+        kept = {
+            k: v
+            for k, v in os.environ.items()
+            if not k.startswith(("NANOLM_", "PYTEST_", "COV_", "CI", "BUILD_NUMBER"))
+        }
         # No bytecode: files of one size that change within a second would be taken for the same.
         return (
             kept
@@ -167,7 +171,7 @@ def test_the_stubs_are_one_line_an_exercise(project: Project) -> None:
     assert f"{len(done.verdicts)} not attempted in" in done.out
     assert "FAILURES" not in done.out
     assert "nanolm: testing exercises/" in done.out
-    assert len(done.out.splitlines()) < 22
+    assert len(done.out.splitlines()) < 20 + 2 * len(EXERCISES)
     assert done.is_clean()
 
 

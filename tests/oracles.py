@@ -57,8 +57,8 @@ def gated_ffn_gradients(
 
 def _project(x: Array, weight_FD: Array) -> Array:
     """x: [..., D] → [..., F], the matrix in nn.Linear's layout; einsum gives arrays, so no tensor passes through."""
-    projected: Array = np.einsum("...d,fd->...f", x, weight_FD)
-    return projected
+    outcome: Array = np.einsum("...d,fd->...f", x, weight_FD)
+    return outcome
 
 
 def _over_tokens(left: Array, right: Array) -> Array:

@@ -41,24 +41,28 @@ def test_rmsnorm_worked_example(rms_norm: RMSNormCalls) -> None:
 
 @pytest.mark.graded("rmsnorm", points=1.0, catches=("mean-absolute", *SCALE, *AXES))
 def test_rmsnorm_produces_unit_rms(rms_norm: RMSNormCalls, rng: np.random.Generator) -> None:
-    """With a gain of ones every token leaves with RMS 1, whatever its size was."""
-    y = rms_norm(inputs.centred_rows(rng, B, S, D), inputs.ones(D), EPS)
+    """With a gain of ones every token leaves with RMS 1, whatever its size was, and every feature keeps its sign."""
+    x = inputs.centred_rows(rng, B, S, D)
+    y = rms_norm(x, inputs.ones(D), EPS)
     checks.shape(y, (B, S, D), of="RMSNorm(5)(x)")
     checks.finite(y, of="RMSNorm(5)(x)")
     rms = torch.from_numpy(np.sqrt(np.mean(checks.values(y) ** 2, axis=-1)))
     # eps = 1e-6 under a mean square of at least 0.01 takes at most 5e-5 off.
     checks.close(rms, np.ones((B, S)), rtol=1e-4, atol=0.0, of="the RMS of each token of RMSNorm(5)(x)")
+    kept = bool((np.sign(checks.values(y)) == np.sign(inputs.exact(x))).all())
+    checks.require(kept, text("checks", "sign_lost", of="RMSNorm(5)(x)"), outcome=Outcome.WRONG_VALUE)
 
 
 @pytest.mark.graded("rmsnorm", points=1.0, catches=("centering", *SCALE))
 def test_rmsnorm_does_not_center(rms_norm: RMSNormCalls) -> None:
-    """A constant token of 4s keeps its sign and becomes ones; subtracting the mean leaves zeros."""
-    of = "RMSNorm(5)(a token of 4s)"
-    y = rms_norm(inputs.tensor(np.full((1, 1, D), 4.0)), inputs.ones(D), EPS)
-    checks.shape(y, (1, 1, D), of=of)
+    """Constant tokens of 4s and -4s become ones and minus ones; subtracting the mean leaves zeros."""
+    of = "RMSNorm(5)(a token of 4s and one of -4s)"
+    signs = np.array([[1.0], [-1.0]]) * np.ones((1, 2, D))
+    y = rms_norm(inputs.tensor(4 * signs), inputs.ones(D), EPS)
+    checks.shape(y, (1, 2, D), of=of)
     vanished = bool((np.abs(checks.values(y)) < 1e-2).all())
     checks.require(not vanished, text("checks", "constant_vanished", of=of), outcome=Outcome.WRONG_VALUE)
-    checks.close(y, np.ones((1, 1, D)), rtol=1e-4, atol=0.0, of=of)
+    checks.close(y, signs, rtol=1e-4, atol=0.0, of=of)
 
 
 @pytest.mark.graded("rmsnorm", points=1.5, catches=("mean-absolute", *GAIN, *SCALE, *AXES))
