@@ -103,11 +103,17 @@ def test_every_probe_of_the_reference_is_an_output_and_none_a_fault() -> None:
         assert any(o.numbers.size for o in RIGHT[exercise].values())
 
 
+SHOW_NO_BANKED_MISTAKE = {"mhc": {"mix afterwards"}}
+"""Probes on which every banked mistake is right: the bank's in-place answer to mhc overwrites the logits, none the
+streams in `mix_streams`. The probe speaks against a name: what does overwrite them matches no fingerprint."""
+
+
 def test_every_probe_shows_some_mistake_and_every_mistake_some_probe() -> None:
     for exercise in EXERCISES:
         visible = {label: shown(exercise, label) for label in fingerprints(exercise) if label != REFERENCE}
         assert all(visible.values())
-        assert set().union(*visible.values()) == set(RIGHT[exercise])
+        silent = set(RIGHT[exercise]).difference(*visible.values())
+        assert silent == SHOW_NO_BANKED_MISTAKE.get(exercise, set()), exercise
 
 
 def test_the_solutions_give_the_stored_reference_in_this_process() -> None:
@@ -431,25 +437,56 @@ def test_every_graded_test_asks_a_question_and_no_question_is_left_over() -> Non
     assert question_of("test_of_nothing") == ""
 
 
+def keys_in(table: str, key: ast.expr) -> set[str]:
+    """The keys that an expression may give: its strings; of an f-string all that fit it, and there must be some."""
+    if isinstance(key, ast.JoinedStr):
+        parts = [re.escape(str(part.value)) if isinstance(part, ast.Constant) else r"\w+" for part in key.values]
+        fitting = {name for name in catalogue()[table] if re.fullmatch("".join(parts), name)}
+        assert fitting, ast.unparse(key)
+        return fitting
+    if isinstance(key, ast.Constant):
+        return {str(key.value)}
+    return {name for part in ast.iter_child_nodes(key) if isinstance(part, ast.expr) for name in keys_in(table, part)}
+
+
+def handed_over(tree: ast.Module, name: str, call: ast.Call) -> list[ast.expr]:
+    """What a file's own calls hand over as `name`, a parameter of the function that `call` stands in; else nothing."""
+    found: list[ast.expr] = []
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+        names = [parameter.arg for parameter in function.args.args]
+        if name not in names or call not in ast.walk(function):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == function.name:
+                by_name = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
+                found.append({**dict(zip(names, node.args, strict=False)), **by_name}[name])
+    return found
+
+
 def text_calls() -> Iterator[tuple[str, ast.expr, set[str]]]:
-    """Every `text(table, key, …)` of the kit and the tests: the table, the key's expression, the placeholders given."""
+    """Every `text(table, key, …)` of the kit and the tests: the table, the key's expression, the placeholders given.
+
+    Where the key is a parameter of a helper, it is what the helper's callers in that file hand over.
+    """
     for file in [*(ROOT / "nanolm").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        tree = ast.parse(file.read_text("utf-8"))
+        for node in ast.walk(tree):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "text" and len(node.args) == 2:
                 table, key = node.args
                 assert isinstance(table, ast.Constant)
-                yield str(table.value), key, {keyword.arg or "" for keyword in node.keywords}
+                keys = handed_over(tree, key.id, node) if isinstance(key, ast.Name) else [key]
+                assert keys or str(table.value) == "scoreboard", f"{file.name}: {ast.unparse(node)}"
+                for one in keys:
+                    yield str(table.value), one, {keyword.arg or "" for keyword in node.keywords}
 
 
 def test_the_code_uses_only_texts_that_are_there_and_fills_in_their_placeholders() -> None:
     used: set[tuple[str, str]] = {("scoreboard", status) for status in ("passed", "failed", "not_attempted")}
     for table, key, given in text_calls():
-        for part in ast.walk(key):
-            if isinstance(part, ast.Constant):
-                used.add((table, str(part.value)))
-                template = catalogue()[table][part.value]
-                fields = {field for _, field, _, _ in string.Formatter().parse(template) if field}
-                assert fields <= given, f"{table}.{part.value} wants {fields}, is given {given}"
+        for name in keys_in(table, key):
+            used.add((table, name))
+            fields = {field for _, field, _, _ in string.Formatter().parse(catalogue()[table][name]) if field}
+            assert fields <= given, f"{table}.{name} wants {fields}, is given {given}"
     assert len(used) > 40
     told = {(table, key) for table in ("checks", "diagnosis", "messages", "scoreboard") for key in catalogue()[table]}
     assert told - used == set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -53,7 +54,12 @@ def secret_line(course: Path) -> str:
 def body_of(bank_file: Path) -> str:
     """A bank file's code without docstring and imports."""
     text = bank_file.read_text(encoding="utf-8")
-    return text[text.index("class ") :]
+    for node in ast.parse(text).body:
+        docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if not docstring and not isinstance(node, ast.Import | ast.ImportFrom):
+            first = min(part.lineno for part in (node, *getattr(node, "decorator_list", ())))
+            return "".join(text.splitlines(keepends=True)[first - 1 :])
+    raise AssertionError(f"{bank_file} holds no code")
 
 
 def forward_of(bank_file: Path) -> str:
