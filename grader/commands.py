@@ -227,6 +227,7 @@ def _demo(options: argparse.Namespace) -> int:
     status = grade(["--class", str(options.into / "class"), "--json", str(grades), "--course", str(root)])
     print(
         "\nThat is the main job: each row names the mistake, not just the mark. What to do next:\n"
+        "  have nanolm on your path         . .venv/bin/activate\n"
         f"  look at one student's messages   nanolm grade {options.into / 'class' / '03-centering'} --messages\n"
         f"  read the grades                  {grades}\n"
         "  see how the tests are proven     nanolm verify\n"

@@ -81,11 +81,14 @@ def _cause(result: SubmissionResult) -> Text:
     if statuses == {"not_attempted"}:
         return Text("nothing attempted")
     parts = [f"{cause.id} ({mistake(cause.id)['title']})" for cause in result.root_causes]
+    waiting = 0
     for name, members in by_exercise(result.verdicts).items():
         if exercise_status(members) == "not_attempted":
-            parts.append(f"{name} not attempted")
+            waiting += 1
         elif exercise_status(members) == "failed" and not any(cause.startswith(f"{name}-") for cause in parts):
             parts.append(f"{name}: {_outcomes(members)}")
+    if waiting:
+        parts.append(f"{waiting} not attempted")
     return Text("; ".join(parts))
 
 

@@ -75,7 +75,9 @@ def judge(test: str, mark: dict[str, Any], call: pytest.CallInfo[None], run: Run
     repeats = outcome in SAME_FAULT and words in run.told
     if not run.graded:
         run.told |= {words} | ({cause.id} if cause is not None else set())
-    return replace(draft, message="\n".join(_message(draft, words, again=again)), repeats=repeats)
+    first_wrong = run.first_wrong.setdefault(exercise, test) if outcome is Outcome.WRONG_VALUE else test
+    earlier = "" if first_wrong == test else first_wrong.rpartition("::")[2]
+    return replace(draft, message="\n".join(_message(draft, words, again=again, earlier=earlier)), repeats=repeats)
 
 
 def _named(run: Run, exercise: str, test: str) -> tuple[NamedMistake, ...]:
@@ -150,8 +152,11 @@ def fault_words(fault: StudentFault) -> str:
     return "\n".join(lines)
 
 
-def _message(verdict: Verdict, words: str, *, again: bool) -> Iterator[str]:
-    """What was called and what came back; the mistake's name where there is evidence; a question; where to read."""
+def _message(verdict: Verdict, words: str, *, again: bool, earlier: str) -> Iterator[str]:
+    """What was called and what came back; the mistake's name where there is evidence; a question; where to read.
+
+    A test's own question is asked only where no `earlier` test saw wrong values: they would fail this one too.
+    """
     yield words
     cause = cause_of(verdict)
     if cause is not None and again:
@@ -163,7 +168,9 @@ def _message(verdict: Verdict, words: str, *, again: bool) -> Iterator[str]:
         yield text("messages", "section", section=entry["section"])
     elif verdict.outcome not in NOT_DIAGNOSED:
         question = question_of(verdict.test.rpartition("::")[2])
-        if question and verdict.outcome not in SAME_FAULT:
+        if earlier:
+            yield text("messages", "earlier", test=earlier)
+        elif question and verdict.outcome not in SAME_FAULT:
             yield text("messages", "question", question=question)
         yield text("messages", "section", section=EXERCISES[verdict.exercise].section)
 

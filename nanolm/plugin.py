@@ -51,6 +51,7 @@ class Run:
         self.graded = False
         self.told: set[str] = set()
         self.timed_out: dict[str, int] = {}
+        self.first_wrong: dict[str, str] = {}
         self.limit_seconds = LIMIT_SECONDS
         self._diagnoser: Diagnoser | None = None
 
@@ -78,6 +79,7 @@ class Run:
         """Another submission comes: nothing that was learned about the last one holds."""
         self._diagnoser = None
         self.told.clear()
+        self.first_wrong.clear()
         self.implementation.notes.clear()
 
     def seed(self, test: str) -> int:

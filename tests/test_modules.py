@@ -139,16 +139,9 @@ def test_rmsnorm_squares_in_float32(rms_norm: RMSNormCalls) -> None:
     """float16 tokens of ±300 and ±1000, whose squares are beyond float16 (65504)."""
     signs = np.array([1.0, -1.0, 1.0, -1.0])
     x = inputs.tensor(np.stack([300 * signs, 1000 * signs])[None], torch.float16)
-    of = "RMSNorm(4)(float16 tokens of ±300 and ±1000)"
+    of = "RMSNorm(4)(float16 tokens of ±300 and ±1000; 300² does not fit into float16)"
     y = rms_norm(x, inputs.ones(4, torch.float16), EPS)
-    checks.close(
-        y,
-        np.stack([signs, signs])[None],
-        rtol=2.0**-tolerances.FLOAT16_BITS,
-        atol=0.0,
-        of=of,
-        what=text("checks", "half_overflow", of=of),
-    )
+    checks.close(y, np.stack([signs, signs])[None], rtol=2.0**-tolerances.FLOAT16_BITS, atol=0.0, of=of)
 
 
 @pytest.mark.graded("rmsnorm", points=0.5, catches=("low-precision", *SCALE, *AXES))
