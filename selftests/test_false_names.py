@@ -78,7 +78,6 @@ RMSNORM: Mapping[str, tuple[str, set[str]]] = {
     "gain doubled in place": (norm("gamma.data.mul_(2); y = n * gamma"), set()),
     "gain plus a half": (norm("y = n * (gamma + 0.5)"), set()),
     "clamped": (norm("y = y.clamp(-1, 1)"), set()),
-    "length one": (norm("y = F.normalize(wide, dim=-1) * gamma"), set()),
     "size one": (norm("y = wide / wide.abs().sum(-1, keepdim=True).clamp_min(eps) * gamma"), set()),
     "by the largest": (norm("y = wide / (wide.abs().amax(-1, keepdim=True) + eps) * gamma"), set()),
     "by the largest, squared": (
