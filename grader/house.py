@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from nanolm.course import is_course
+
 
 class HouseError(RuntimeError):
     """No course folder could be found: grading cannot start."""
@@ -17,19 +19,15 @@ def find_root(asked: Path | None = None, submissions: Sequence[Path] = ()) -> Pa
     A folder inside a submission is passed over: students may hand in their whole copy, and its tests are not ours.
     """
     if asked is not None:
-        if not _is_root(asked):
+        if not is_course(asked):
             raise HouseError(f"{asked} holds no course: tests/ and exercises/ are expected there")
         return asked.resolve()
     here = Path.cwd()
     theirs = {Path(os.path.realpath(path)) for path in submissions}  # Path.resolve would raise on a loop of links
     for candidate in (here, *here.parents):
-        if _is_root(candidate) and theirs.isdisjoint((candidate, *candidate.parents)):
+        if is_course(candidate) and theirs.isdisjoint((candidate, *candidate.parents)):
             return candidate
     installed = Path(__file__).resolve().parent.parent
-    if _is_root(installed):
+    if is_course(installed):
         return installed
     raise HouseError("no course found here or above: go to its folder, or name it with --course DIR")
-
-
-def _is_root(folder: Path) -> bool:
-    return (folder / "tests" / "tolerances.py").is_file() and (folder / "exercises").is_dir()

@@ -289,9 +289,3 @@ def run_session(
         raise CannotStart(f"the tests in {where} cannot be used: " + "; ".join(plugin.problems)[:2000])
     if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         raise CannotStart(f"the tests' run broke off (pytest's exit status {int(status)})")
-
-
-def jobs_from_queue(get: Callable[[], Job | None]) -> Iterator[Job]:
-    """Jobs until None comes."""
-    while (job := get()) is not None:
-        yield job

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from nanolm.course import EXERCISES
+from nanolm.course import EXERCISES, course_above
 from nanolm.implementation import DEFAULT, VARIABLE
 
 
@@ -20,7 +20,7 @@ def command(arguments: Sequence[str]) -> int:
     unknown = [name for name in options.exercise if name not in EXERCISES]
     if unknown:
         parser.error(f"unknown exercise {unknown[0]!r}: there are {', '.join(EXERCISES)}")
-    root = _root(Path.cwd())
+    root = course_above(Path.cwd())
     if root is None:
         parser.error("there is no tests/ folder here or above: go to the folder of the exercises")
     import pytest
@@ -29,7 +29,3 @@ def command(arguments: Sequence[str]) -> int:
     os.environ.setdefault(VARIABLE, DEFAULT)
     chosen = [f"--exercise={name}" for name in options.exercise]
     return int(pytest.main([*chosen, "-v" if options.verbose else "-q", "tests"]))
-
-
-def _root(start: Path) -> Path | None:
-    return next((folder for folder in (start, *start.parents) if (folder / "tests" / "tolerances.py").is_file()), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -35,3 +36,13 @@ def exercise_files(ids: Iterable[str] | None = None) -> tuple[str, ...]:
     """File names of the exercises (of those named, or of all), each once, in course order."""
     wanted = EXERCISES if ids is None else {exercise_id: EXERCISES[exercise_id] for exercise_id in ids}
     return tuple(dict.fromkeys(exercise.file for exercise in wanted.values()))
+
+
+def is_course(folder: Path) -> bool:
+    """Whether a folder is a course's: it holds the graded tests and the exercises."""
+    return (folder / "tests" / "tolerances.py").is_file() and (folder / "exercises").is_dir()
+
+
+def course_above(start: Path) -> Path | None:
+    """The nearest course folder, from `start` upwards."""
+    return next((folder for folder in (start, *start.parents) if is_course(folder)), None)

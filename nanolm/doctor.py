@@ -12,6 +12,7 @@ from importlib import metadata
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from nanolm.course import course_above
 from nanolm.environment import INSTALL, environment_problem
 from nanolm.implementation import UnknownImplementation, choose
 
@@ -78,7 +79,7 @@ def _torch_works() -> Finding:
 def _implementation() -> Finding:
     name = os.environ.get("NANOLM_IMPL", "exercises (NANOLM_IMPL is not set)")
     try:
-        choice = choose(Path.cwd())
+        choice = choose(course_above(Path.cwd()) or Path.cwd())
     except UnknownImplementation as error:
         return Finding("implementation", repr(name)[:80], str(error))
     return Finding("implementation", f"{choice.package} at {choice.folder}")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from nanolm.course import EXERCISES
+from nanolm.course import EXERCISES, course_above
 from nanolm.environment import environment_problem
 from nanolm.implementation import LocalBackend
 from nanolm.plugin import RUN, Run
@@ -46,7 +46,9 @@ def check(exercise: str, namespace: Mapping[str, Any], *, root: Path | None = No
         raise ValueError(f"unknown exercise {exercise!r}: there are {', '.join(EXERCISES)}")
     if problem := environment_problem():
         raise RuntimeError(problem)
-    folder = root or _root(Path.cwd())
+    folder = root or course_above(Path.cwd())
+    if folder is None:
+        raise FileNotFoundError("there is no course here or above: start the notebook inside the course's folder")
     arguments = [
         str(folder / "tests"),
         f"--rootdir={folder}",
@@ -60,10 +62,3 @@ def check(exercise: str, namespace: Mapping[str, Any], *, root: Path | None = No
         f"--exercise={exercise}",
     ]
     return int(pytest.main(arguments, plugins=[_Notebook(namespace)])) == 0
-
-
-def _root(start: Path) -> Path:
-    for folder in (start, *start.parents):
-        if (folder / "tests" / "tolerances.py").is_file():
-            return folder
-    raise FileNotFoundError("there is no tests/ folder here or above: start the notebook inside the course's folder")

@@ -82,6 +82,15 @@ def test_doctor_is_content_here(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(line.startswith("ok") for line in printed.splitlines()), printed
 
 
+def test_doctor_finds_the_course_from_inside_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT / "exercises")
+    monkeypatch.delenv("NANOLM_IMPL", raising=False)
+    assert doctor.command([]) == 0
+    assert f"exercises at {ROOT / 'exercises'}" in capsys.readouterr().out
+
+
 def test_doctor_says_what_to_do(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(doctor, "PACKAGES", ("no-such-package",))
     assert doctor.command([]) == 1
