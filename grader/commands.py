@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from grader.house import HouseError, find_root
+from grader.sandbox import BEST, CHOICES, Level
 from grader.session import CannotStart, Settings
 from nanolm.course import EXERCISES, exercise_files
 
@@ -42,6 +43,8 @@ def grade(arguments: Sequence[str]) -> int:
                         help=f"only this exercise (repeat for more): {', '.join(EXERCISES)}")  # fmt: skip
     parser.add_argument("--round", default="practice", metavar="NAME",
                         help="inputs are drawn from this name and the secret in NANOLM_SECRET")  # fmt: skip
+    parser.add_argument("--isolation", choices=CHOICES, default=Level.FULL.value,
+                        help="how far workers are shut in; with less, nothing is graded (default: full)")  # fmt: skip
     parser.add_argument("--processes", type=int, metavar="N", help="default: one a core")
     parser.add_argument("--messages", action="store_true", help="print the students' messages below the table")
     options = parser.parse_args(arguments)
@@ -88,7 +91,8 @@ def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     except submissions.SubmissionUsageError as error:
         parser.error(str(error))
     exercises = tuple(name for name in EXERCISES if name in (options.exercise or EXERCISES))
-    settings = Settings(root, exercises, options.round, os.environ.get("NANOLM_SECRET", "").encode())
+    secret = os.environ.get("NANOLM_SECRET", "").encode()
+    settings = Settings(root, exercises, options.round, secret, options.isolation)
     start = time.perf_counter()
     results = grade_paths(paths, settings, processes=options.processes)
     out = console()
@@ -98,7 +102,8 @@ def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
             out.print(line)
     seconds = time.perf_counter() - start
     ungradable = sum(result.ungradable is not None for result in results)
-    out.print(f"{len(results)} submissions in {seconds:.1f} s; {ungradable} could not be graded.")
+    levels = ", ".join(sorted({result.isolation for result in results if result.isolation})) or "none needed"
+    out.print(f"{len(results)} submissions in {seconds:.1f} s; {ungradable} could not be graded. Isolation: {levels}.")
     if options.json:
         try:
             write_json(options.json, grade_data(results))
@@ -223,8 +228,10 @@ def _demo(options: argparse.Namespace) -> int:
         return USAGE
     grades = options.into / "grades.json"
     print(f"A class of {count} submissions is in {options.into / 'class'}. Grading it as an instructor would:\n")
-    print(f"    nanolm grade --class {options.into / 'class'} --json {grades}\n", flush=True)
-    status = grade(["--class", str(options.into / "class"), "--json", str(grades), "--course", str(root)])
+    print(f"    nanolm grade --class {options.into / 'class'} --json {grades} --isolation {BEST}\n", flush=True)
+    status = grade(
+        ["--class", str(options.into / "class"), "--json", str(grades), "--course", str(root), "--isolation", BEST]
+    )
     print(
         "\nThat is the main job: each row names the mistake, not just the mark. What to do next:\n"
         "  have nanolm on your path         . .venv/bin/activate\n"

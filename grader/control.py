@@ -16,12 +16,27 @@ MAX_LINE = 64 * 1024
 MAX_FDS = 2
 
 
-class Fork(msgspec.Struct, frozen=True, tag="fork"):
-    """Fork a worker; its socket and the pipe for its output come along as fds."""
+class Confine(msgspec.Struct, frozen=True, tag="confine"):
+    """The first request: how every worker is to be shut in. `scratch` is the folder for theirs, as the zygote sees it;
+    with `mount` the zygote first mounts a bounded file system there.
+    """
 
+    level: str
     scratch: str
+    mount: bool
+    readable: list[str]
+    program: bytes
+
+
+class Fork(msgspec.Struct, frozen=True, tag="fork"):
+    """Fork a worker; its socket and the pipe for its output come along as fds.
+
+    With `canaries` it serves nobody: it tries what a worker must not be able to do, writes results and ends.
+    """
+
     memory_bytes: int
     cpu_backstop: int
+    canaries: list[str] | None = None
 
 
 class Usage(msgspec.Struct, frozen=True, tag="usage"):
@@ -38,6 +53,10 @@ class End(msgspec.Struct, frozen=True, tag="end"):
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):
     """The zygote has imported everything."""
+
+
+class Confined(msgspec.Struct, frozen=True, tag="confined"):
+    """The zygote is ready to fork."""
 
 
 class Forked(msgspec.Struct, frozen=True, tag="forked"):
@@ -65,8 +84,8 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     message: str
 
 
-Request = Fork | Usage | End
-Answer = Ready | Forked | Used | Ended | Failed
+Request = Confine | Fork | Usage | End
+Answer = Ready | Confined | Forked | Used | Ended | Failed
 
 
 class ControlClosed(Exception):

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
 from grader.bank import given, read_bank
-from grader.remote import WorkerBackend, Zygote
+from grader.isolation import open_zygote
+from grader.remote import WorkerBackend
+from grader.sandbox import BEST
 from nanolm import diagnosis
 from nanolm.course import EXERCISES
 from nanolm.diagnosis import FINGERPRINTS, REFERENCE, SEPARATOR, Observation, observe
@@ -24,7 +26,7 @@ Bank = dict[str, dict[str, dict[str, Observation]]]
 def observe_bank(root: Path, on_step: Callable[[], None] = lambda: None) -> Bank:
     """Run the probes of every exercise on the reference and on each rejected specimen, in workers."""
     seen: Bank = {}
-    with Zygote() as zygote:
+    with open_zygote(BEST, root) as zygote:
         for name, exercise in EXERCISES.items():
             solution = (root / "solutions" / exercise.file).read_text(encoding="utf-8")
             texts = {REFERENCE: solution}

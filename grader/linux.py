@@ -22,6 +22,29 @@ def adopt_orphans() -> bool:
     return _prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
+PR_CAPBSET_DROP = 24
+CAPABILITY_VERSION_3 = 0x20080522
+LAST_CAPABILITY = 63
+
+
+class _Header(ctypes.Structure):
+    _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
+
+
+class _Data(ctypes.Structure):
+    _fields_ = (("effective", ctypes.c_uint32), ("permitted", ctypes.c_uint32), ("inheritable", ctypes.c_uint32))
+
+
+def drop_capabilities() -> None:
+    """Give up every privilege of root that this process has; raises OSError where that fails."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    for capability in range(LAST_CAPABILITY + 1):
+        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)  # without privileges there is nothing to drop, and it fails
+    header, data = _Header(CAPABILITY_VERSION_3, 0), (_Data * 2)()
+    if libc.capset(ctypes.byref(header), ctypes.byref(data)) != 0:
+        raise OSError(ctypes.get_errno(), "capset")
+
+
 def _prctl(option: int, value: int) -> bool:
     if sys.platform != "linux":
         return False

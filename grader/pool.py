@@ -6,11 +6,13 @@ import multiprocessing
 import os
 import queue
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from grader.isolation import open_zygote
 from grader.linux import die_with_parent
-from grader.remote import InfrastructureError, Limits, WorkerBackend, Zygote
+from grader.remote import InfrastructureError, Limits, WorkerBackend
 from grader.results import SubmissionResult
 from grader.session import CannotStart, Job, Settings, run_session
 
@@ -45,13 +47,18 @@ def grade_all(
 def _grade_here(
     jobs: Any, settings: Settings, on_result: Callable[[SubmissionResult], None], limits: Limits | None
 ) -> None:
-    zygote = Zygote()
     try:
-        zygote.start()
+        zygote = open_zygote(settings.isolation, settings.root)
     except InfrastructureError as error:
         raise CannotStart(f"no workers can be started here: {error}") from error
     with zygote:
-        run_session(settings, jobs, lambda texts: WorkerBackend(zygote, texts, limits), on_result)
+        level = zygote.level.value
+        run_session(
+            settings,
+            jobs,
+            lambda texts: WorkerBackend(zygote, texts, limits),
+            lambda result: on_result(replace(result, isolation=level)),
+        )
 
 
 def _serve(tasks: Any, answers: Any, settings: Settings, limits: Limits | None) -> None:

@@ -25,6 +25,8 @@ class SubmissionResult:
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
     ungradable: str | None = None
+    isolation: str = ""
+    """The level of the workers that it was graded in; empty where none was needed."""
 
     @property
     def score(self) -> float:
@@ -50,6 +52,7 @@ def submission_data(result: SubmissionResult) -> dict[str, Any]:
         "score": result.score,
         "max_score": result.max_score,
         "seconds": round(result.seconds, 3),
+        "isolation": result.isolation,
         "notes": list(result.notes),
         "exercises": [],
     }

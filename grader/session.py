@@ -18,6 +18,7 @@ from typing import Protocol
 import pytest
 
 from grader.results import SubmissionResult, has_infrastructure
+from grader.sandbox import BEST
 from nanolm.course import EXERCISES
 from nanolm.plugin import RUN, Run, graded, verdict_of
 from nanolm.protocol import Backend, Call, Outcome, Reply, StudentFault
@@ -104,6 +105,8 @@ class Settings:
     exercises: tuple[str, ...] = tuple(EXERCISES)
     round: str = "practice"
     secret: bytes = b""
+    isolation: str = BEST
+    """A level, or `best`; the `nanolm grade` command asks for `full` unless it is told otherwise."""
 
     @property
     def key(self) -> bytes:

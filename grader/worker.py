@@ -6,6 +6,7 @@ worker says is checked again on the other side.
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import resource
@@ -13,12 +14,15 @@ import signal
 import socket
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
 import torch
 
 from grader import linux, operators
+from grader.sandbox.canaries import try_all
+from grader.sandbox.lockdown import Confinement, lock_down
 from grader.wire import (
     CannotEncode,
     Frame,
@@ -44,36 +48,40 @@ SETUP_FAILED = 70
 
 
 @dataclass(frozen=True)
-class Confinement:
+class Allowance:
     """What a worker may use."""
 
-    scratch: str
+    scratch: Path
     memory_bytes: int
     cpu_backstop: int
 
 
-def main(connection_fd: int, output_fd: int, confinement: Confinement, parent: int) -> None:
-    """Become a worker; called in the fork, returns when the grader hangs up."""
+def main(
+    connection_fd: int,
+    output_fd: int,
+    allowance: Allowance,
+    confinement: Confinement,
+    parent: int,
+    canaries: list[str] | None = None,
+) -> None:
+    """Become a worker; called in the fork, returns when the grader hangs up, or when the canaries have been tried."""
     os.setsid()
     linux.die_with_parent()
     if os.getppid() != parent:
         return  # the zygote ended between the fork and the line above
     _keep_only(connection_fd, output_fd)
-    os.chdir(confinement.scratch)
+    os.chdir(allowance.scratch)
     os.umask(0o077)
-    os.environ.update(HOME=confinement.scratch, TMPDIR=confinement.scratch)
+    os.environ.update(HOME=str(allowance.scratch), TMPDIR=str(allowance.scratch))
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    _limit(confinement)
-    lock_down()
-    serve(socket.socket(fileno=SOCKET_FD))
-
-
-def lock_down() -> None:
-    """Where the kernel's confinement of this process begins (Landlock, seccomp): the last step before any text is read.
-
-    Not built yet: a worker can still read the files and reach the network of its user. It raises when it cannot do
-    its work, and the grader then sees a worker that never got ready, not a student's fault.
-    """
+    _limit(allowance)
+    connection = socket.socket(fileno=SOCKET_FD)
+    lock_down(confinement, allowance.scratch)
+    if canaries is None:
+        serve(connection)
+        return
+    for result in try_all(canaries, allowance.scratch):
+        connection.sendall(json.dumps(result).encode() + b"\n")
 
 
 def _keep_only(connection_fd: int, output_fd: int) -> None:
@@ -88,14 +96,14 @@ def _keep_only(connection_fd: int, output_fd: int) -> None:
     sys.stderr = open(2, "w", encoding="utf-8", errors="replace", closefd=False, buffering=1)  # noqa: SIM115
 
 
-def _limit(confinement: Confinement) -> None:
+def _limit(allowance: Allowance) -> None:
     for name, soft, hard in (
-        (resource.RLIMIT_AS, confinement.memory_bytes, confinement.memory_bytes),
+        (resource.RLIMIT_AS, allowance.memory_bytes, allowance.memory_bytes),
         (resource.RLIMIT_CORE, 0, 0),
         (resource.RLIMIT_FSIZE, MAX_FILE_BYTES, MAX_FILE_BYTES),
         (resource.RLIMIT_NOFILE, MAX_OPEN_FILES, MAX_OPEN_FILES),
         # The grader watches the time of each test; this ends a worker whose grader does not.
-        (resource.RLIMIT_CPU, confinement.cpu_backstop, confinement.cpu_backstop + 5),
+        (resource.RLIMIT_CPU, allowance.cpu_backstop, allowance.cpu_backstop + 5),
     ):
         allowed = resource.getrlimit(name)[1]
         if allowed != resource.RLIM_INFINITY:

@@ -7,18 +7,37 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import NoReturn, Self
+from typing import IO, NoReturn, Self
+
+import msgspec
 
 from grader import scratch
 from grader.connection import Connection
-from grader.control import Answer, ControlChannel, ControlClosed, End, Ended, Fork, Forked, Request, Usage, Used
+from grader.control import (
+    Answer,
+    Confine,
+    Confined,
+    ControlChannel,
+    ControlClosed,
+    End,
+    Ended,
+    Fork,
+    Forked,
+    Request,
+    Usage,
+    Used,
+)
+from grader.sandbox import Level, bubblewrap, seccomp
+from grader.sandbox.canaries import shortcomings
+from grader.sandbox.view import View, view
 
 MODULE = "grader.zygote"
-LOG = "zygote.log"
 START_SECONDS = 60.0
 CONTROL_SECONDS = 10.0
 
@@ -41,6 +60,10 @@ class InfrastructureError(Exception):
     """The grader's own machinery failed; nothing is known about the student's code."""
 
 
+class IsolationError(InfrastructureError):
+    """Workers cannot be shut in as tightly as was asked for."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """What one test may use over all its calls (time), and what its worker may hold (memory)."""
@@ -61,22 +84,24 @@ class WorkerHandle:
 
     pid: int
     connection: Connection
-    folder: Path
     generation: int
 
 
 class Zygote:
     """The process that workers are forked from: started on first use, and again after it has died.
 
-    To be used from one thread. Workers never outlive it, and it never outlives the grader.
+    To be used from one thread. Workers never outlive it, and it never outlives the grader. A worker that could do more
+    than `level` allows, or could see one of the files in `hidden`, is never forked: each start is proven by canaries.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, level: Level = Level.FULL, hidden: Sequence[Path] = ()) -> None:
+        self.level = level
+        self._hidden = tuple(hidden)
         self._process: subprocess.Popen[bytes] | None = None
         self._control: ControlChannel | None = None
         self._folder: Path | None = None
+        self._log: IO[bytes] | None = None
         self._generation = 0
-        self._forked = 0
 
     def __enter__(self) -> Self:
         """Start at once, so that what cannot start is known at once."""
@@ -95,13 +120,17 @@ class Zygote:
         return self._process.pid if self._process else None
 
     def start(self) -> None:
-        """Start the process and wait until it has imported everything; does nothing while one runs."""
+        """Start the process, wait until it has imported everything, and prove its level; does nothing while one runs.
+
+        Raises InfrastructureError, IsolationError where the level cannot be had here.
+        """
         if self._process is not None and self._process.poll() is None:
             return
         self._clear()
         self._generation += 1
         try:
             self._launch()
+            self._prove()
         except ControlClosed as error:
             self._lost(str(error))
         except BaseException:
@@ -109,53 +138,103 @@ class Zygote:
             raise
 
     def _launch(self) -> None:
-        self._folder = folder = scratch.make()
-        empty = folder / "empty"
-        empty.mkdir()
+        seen, program = self._prepare()
+        inside = bubblewrap.SCRATCH
+        if self.level is not Level.FULL:
+            self._folder = inside = scratch.make()
+        self._log = log = tempfile.TemporaryFile()  # noqa: SIM115
         ours, theirs = socket.socketpair()
         ours.settimeout(START_SECONDS)
         self._control = ControlChannel(ours)
         # Not -I: it would ignore PYTHONHASHSEED. The environment is ours, so -s and -P close what else -I closes.
-        command = [sys.executable, "-s", "-P", "-m", MODULE, str(theirs.fileno()), str(folder)]
-        with theirs, (folder / LOG).open("wb") as log:
+        command = [sys.executable, "-s", "-P", "-m", MODULE, str(theirs.fileno())]
+        if self.level is Level.FULL:
+            command = bubblewrap.command(bubblewrap.find(), seen, self._hidden, command)
+        with theirs:
             self._process = subprocess.Popen(
                 command,
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=log,
-                cwd=empty,
+                cwd=self._folder or "/",
                 env={name: os.environ[name] for name in PASSED_ON if name in os.environ}
                 | FIXED_ENVIRONMENT
-                | {"HOME": str(empty), "TMPDIR": str(empty)},
+                | {"HOME": str(inside), "TMPDIR": str(inside)},
                 start_new_session=True,  # Ctrl-C at the terminal is the grader's to handle
             )
         self._answer()  # Ready, the only message that nobody asks for
         ours.settimeout(CONTROL_SECONDS)
+        readable = [str(path) for path in seen.readable]
+        answer = self._ask(Confine(self.level, str(inside), self.level is Level.FULL, readable, program))
+        if not isinstance(answer, Confined):
+            raise IsolationError(f"workers cannot be confined: {answer}")
+
+    def _prepare(self) -> tuple[View, bytes]:
+        """What workers are shown, and their filter; raises IsolationError where something for it is missing."""
+        if self.level is Level.WEAK:
+            return View((), ()), b""
+        try:
+            bubblewrap.find() if self.level is Level.FULL else None
+            return view(self._hidden), seccomp.program()
+        except OSError as error:
+            raise IsolationError(str(error)) from error
+
+    def _prove(self) -> None:
+        """Have a worker try what none may do; raises IsolationError where it could."""
+        if self.level is Level.WEAK:
+            return
+        results = self.canaries([str(path) for path in self._hidden])
+        if found := shortcomings(self.level, results):
+            raise IsolationError(f"isolation is not {self.level} here: a worker {'; '.join(found)}")
+
+    def canaries(self, secrets: Sequence[str]) -> dict[str, str]:
+        """What a worker that tried everything could do, by the name of the attempt; raises InfrastructureError."""
+        ours, theirs = socket.socketpair()
+        output, theirs_output = os.pipe()
+        try:
+            with theirs:
+                limits = Limits()
+                request = Fork(limits.memory_bytes, limits.cpu_backstop, list(secrets))
+                answer = self._ask(request, [theirs.fileno(), theirs_output])
+            os.close(theirs_output)
+            if not isinstance(answer, Forked):
+                raise InfrastructureError(f"no worker could be forked: {answer}")
+            ours.settimeout(CONTROL_SECONDS)
+            try:
+                with ours.makefile("rb") as lines:
+                    results = dict(msgspec.json.decode(line, type=tuple[str, str]) for line in lines)
+            except (OSError, msgspec.MsgspecError) as error:
+                raise InfrastructureError(f"the canaries' results could not be read: {error}") from error
+            finally:
+                self._ask(End(answer.pid))
+            if not results:
+                os.set_blocking(output, False)
+                with suppress(OSError):
+                    raise InfrastructureError(f"no worker got ready: {os.read(output, 4000).decode(errors='replace')}")
+            return results
+        finally:
+            ours.close()
+            os.close(output)
 
     def fork(self, limits: Limits) -> WorkerHandle:
         """A fresh worker, confined and waiting for its texts; raises InfrastructureError."""
         self.start()
-        assert self._folder is not None
-        self._forked += 1
-        folder = self._folder / f"worker-{self._forked}"
-        folder.mkdir(mode=0o700)
         ours, theirs = socket.socketpair()
         output, theirs_output = os.pipe()
         connection = Connection(ours, output)
         try:
             with theirs:
-                request = Fork(str(folder), limits.memory_bytes, limits.cpu_backstop)
+                request = Fork(limits.memory_bytes, limits.cpu_backstop)
                 answer = self._ask(request, [theirs.fileno(), theirs_output])
             if not isinstance(answer, Forked):
                 raise InfrastructureError(f"no worker could be forked: {answer}")
         except BaseException:
             connection.close()
-            scratch.remove(folder)
             raise
         finally:
             os.close(theirs_output)
-        return WorkerHandle(answer.pid, connection, folder, self._generation)
+        return WorkerHandle(answer.pid, connection, self._generation)
 
     def usage(self, worker: WorkerHandle) -> Used:
         """Whether the worker runs, and the CPU time it has used; raises InfrastructureError."""
@@ -165,12 +244,11 @@ class Zygote:
         return answer
 
     def end(self, worker: WorkerHandle) -> int:
-        """Kill the worker with all it started, remove its folder; its exit code, or minus its signal's number."""
+        """Kill the worker with all it started, and its folder; its exit code, or minus its signal's number."""
         try:
             answer = self._ask(End(worker.pid), of=worker)
         finally:
             worker.connection.close()
-            scratch.remove(worker.folder)
         if not isinstance(answer, Ended):
             raise InfrastructureError(f"a worker could not be ended: {answer}")
         return answer.code
@@ -204,9 +282,9 @@ class Zygote:
 
     def _lost(self, why: str) -> NoReturn:
         log = ""
-        if self._folder is not None:
-            with suppress(OSError):
-                log = (self._folder / LOG).read_text(errors="replace")[-2000:]
+        if self._log is not None:
+            self._log.seek(0)
+            log = self._log.read().decode(errors="replace")[-2000:]
         self._clear()
         raise InfrastructureError(f"the zygote does not answer ({why}) {log}".rstrip())
 
@@ -222,3 +300,6 @@ class Zygote:
         if self._folder is not None:
             scratch.remove(self._folder)
             self._folder = None
+        if self._log is not None:
+            self._log.close()
+            self._log = None

@@ -1,8 +1,8 @@
 """The zygote: a process that has imported torch once and forks workers, each ready in milliseconds.
 
-Run as `python -m grader.zygote FD FOLDER` with an inherited control socket. A fork inherits memory, so nothing of
-tests, solutions or mistakes is ever imported here. It computes nothing itself: a backward would start threads, and
-threads do not survive a fork. It ends when its control socket closes, and takes every worker and `FOLDER` with it.
+Run as `python -m grader.zygote FD` with an inherited control socket. A fork inherits memory, so nothing of
+tests, solutions or mistakes is ever imported here. It runs no backward: that would start threads, and threads do not
+survive a fork. It ends when its control socket closes, and takes every worker and its folder with it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ import torch
 from grader import linux, scratch, worker
 from grader.control import (
     Answer,
+    Confine,
+    Confined,
     ControlChannel,
     ControlClosed,
     End,
@@ -34,6 +36,8 @@ from grader.control import (
     Usage,
     Used,
 )
+from grader.sandbox import Level, bubblewrap
+from grader.sandbox.lockdown import Confinement
 
 PRELOADED = (
     "einops",
@@ -47,11 +51,12 @@ PRELOADED = (
 )
 
 
-def main(control_fd: int, folder: Path) -> None:
+def main(control_fd: int) -> None:
     """Import, say ready, serve until the grader hangs up."""
     torch.set_num_threads(1)
     for name in PRELOADED:
         importlib.import_module(name)
+    _ask_for_the_processor()
     linux.adopt_orphans()
     gc.collect()
     gc.freeze()  # a collection in a worker then leaves these pages shared
@@ -60,7 +65,14 @@ def main(control_fd: int, folder: Path) -> None:
         nursery.serve()
     finally:
         nursery.end_all()
-        scratch.remove(folder)
+        nursery.remove_scratch()
+
+
+def _ask_for_the_processor() -> None:
+    """Torch reads /proc and /sys about the processor at the first product in half precision; a worker sees neither."""
+    for dtype in (torch.float16, torch.bfloat16):
+        square = torch.ones(2, 2, dtype=dtype)
+        torch.nn.functional.linear(square @ square, square)
 
 
 class Nursery:
@@ -68,7 +80,10 @@ class Nursery:
 
     def __init__(self, control: ControlChannel) -> None:
         self.control = control
-        self.workers: set[int] = set()
+        self.workers: dict[int, Path] = {}
+        self._confinement: Confinement | None = None
+        self._scratch = Path()
+        self._forked = 0
 
     def serve(self) -> None:
         """Answer until the control socket closes."""
@@ -88,29 +103,49 @@ class Nursery:
             return
 
     def _carry_out(self, request: Request, fds: list[int]) -> Answer:
-        if isinstance(request, Fork) and len(fds) == 2:
-            return Forked(self._fork(request, *fds))
+        if isinstance(request, Confine) and self._confinement is None:
+            return self._confine(request)
+        if isinstance(request, Fork) and len(fds) == 2 and self._confinement is not None:
+            return Forked(self._fork(request, self._confinement, *fds))
         if isinstance(request, Usage) and request.pid in self.workers:
             return Used(*(linux.usage(request.pid) or (True, 0.0)))
         if isinstance(request, End) and request.pid in self.workers:
             return Ended(self._end(request.pid))
         return Failed(f"not a request to carry out: {type(request).__name__}")
 
-    def _fork(self, request: Fork, connection_fd: int, output_fd: int) -> int:
+    def _confine(self, request: Confine) -> Answer:
+        """Learn how workers are shut in; whatever privilege the zygote needed for it is given up here."""
+        level = Level(request.level)
+        if request.mount:
+            bubblewrap.mount_scratch()
+        if level is not Level.WEAK:
+            linux.drop_capabilities()
+        self._scratch = Path(request.scratch)
+        self._confinement = Confinement(level, tuple(map(Path, request.readable)), request.program)
+        return Confined()
+
+    def _fork(self, request: Fork, confinement: Confinement, connection_fd: int, output_fd: int) -> int:
         parent = os.getpid()
-        pid = os.fork()
+        self._forked += 1
+        own = self._scratch / f"worker-{self._forked}"
+        own.mkdir(mode=0o700)
+        try:
+            pid = os.fork()
+        except OSError:
+            scratch.remove(own)
+            raise
         if pid == 0:
             # Whatever happens, the child never returns into the zygote's own loop.
             code = worker.SETUP_FAILED
             try:
-                limits = worker.Confinement(request.scratch, request.memory_bytes, request.cpu_backstop)
-                worker.main(connection_fd, output_fd, limits, parent)
+                allowance = worker.Allowance(own, request.memory_bytes, request.cpu_backstop)
+                worker.main(connection_fd, output_fd, allowance, confinement, parent, request.canaries)
                 code = 0
             except BaseException:
                 traceback.print_exc()
             finally:
                 os._exit(code)
-        self.workers.add(pid)
+        self.workers[pid] = own
         return pid
 
     def _end(self, pid: int) -> int:
@@ -120,20 +155,25 @@ class Nursery:
             with suppress(OSError):
                 kill(pid, signal.SIGKILL)
         _, status = os.waitpid(pid, 0)
-        self.workers.discard(pid)
         self._end_strays()
+        scratch.remove(self.workers.pop(pid))
         return os.waitstatus_to_exitcode(status)
 
     def _end_strays(self) -> None:
         """Kill descendants of ended workers that left their group: their parent gone, they are children of this one."""
         for _ in range(100):
-            strays = set(linux.children()) - self.workers
+            strays = set(linux.children()) - self.workers.keys()
             if not strays:
                 return
             for pid in strays:
                 with suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
                     os.waitpid(pid, 0)
+
+    def remove_scratch(self) -> None:
+        """Leave no file behind either: the grader may have been killed. A mounted one goes with its namespace."""
+        if self._confinement is not None and self._confinement.level is not Level.FULL:
+            scratch.remove(self._scratch)
 
     def end_all(self) -> None:
         """Leave no process behind."""
@@ -143,4 +183,4 @@ class Nursery:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), Path(sys.argv[2]))
+    main(int(sys.argv[1]))

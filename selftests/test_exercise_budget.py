@@ -16,7 +16,9 @@ import torch
 from torch import nn
 
 from grader.bank import given
-from grader.remote import WorkerBackend, Zygote
+from grader.isolation import open_zygote
+from grader.remote import WorkerBackend
+from grader.sandbox import BEST
 from nanolm.checks import CheckFailure
 from nanolm.fixtures.budget_file import CfgCalls, FFNCalls, WidthCalls
 from nanolm.implementation import Implementation, LocalBackend
@@ -267,7 +269,7 @@ def model_params(cfg):
 @pytest.fixture(scope="module")
 def worker() -> Iterator[Implementation]:
     """A submission in a worker."""
-    with Zygote() as zygote:
+    with open_zygote(BEST, ROOT) as zygote:
         backend = WorkerBackend(zygote, {"budget.py": STRICT} | given(ROOT))
         backend.start_test()
         yield Implementation(backend)

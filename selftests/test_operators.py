@@ -9,10 +9,12 @@ import pytest
 import torch
 
 from grader.bank import given
+from grader.isolation import open_zygote
 from grader.operators import KERNELS
 from grader.pool import grade_all
 from grader.remote import Limits, WorkerBackend, Zygote
 from grader.results import SubmissionResult
+from grader.sandbox import BEST
 from grader.session import Job, Settings, forbid_whole_exercises
 from nanolm.from_scratch import NORM_FUNCTIONS, check_source
 from nanolm.protocol import Call, Outcome, StudentFault
@@ -189,7 +191,7 @@ ROUTES = {
 
 @pytest.fixture(scope="module")
 def zygote() -> Iterator[Zygote]:
-    with Zygote() as running:
+    with open_zygote(BEST, ROOT) as running:
         yield running
 
 

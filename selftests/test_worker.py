@@ -1,4 +1,7 @@
-"""Real workers: right code is graded as it would be here, and hostile code costs its own test and nothing else."""
+"""Real workers: right code is graded as it would be here, and hostile code costs its own test and nothing else.
+
+At the weakest level: what is shown here holds before any confinement. `test_isolation.py` shows what the levels add.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ from grader import linux, scratch, workers
 from grader.arrays import CannotEncode
 from grader.control import ControlChannel
 from grader.remote import Limits, WorkerBackend, Zygote
+from grader.sandbox import Level
 from nanolm.execution import Executor
 from nanolm.protocol import Call, Outcome, Reply, StudentFault
 from nanolm.sources import TextSource
@@ -70,7 +74,7 @@ class Connect(Protocol):
 def zygote() -> Iterator[Zygote]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NANOLM_SECRET", "seed")
-        with Zygote() as running:
+        with Zygote(Level.WEAK) as running:
             yield running
 
 
@@ -400,7 +404,7 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             os.mkdir("d"); os.chdir("d"); open("f", "w").close()
         os.symlink("/", "root"); os.mkfifo("fifo"); os.chmod(".", 0)
     """
-    zygote = Zygote()
+    zygote = Zygote(Level.WEAK)
     backend = WorkerBackend(zygote, submission(litter), LIMITS)
     other = WorkerBackend(zygote, submission(), LIMITS)
     backend.run(call())
@@ -419,9 +423,10 @@ def test_a_killed_grader_leaves_nothing_behind(tmp_path: Path) -> None:
     program = f"""
 import sys
 from grader.remote import Limits, WorkerBackend, Zygote
+from grader.sandbox import Level
 from nanolm.protocol import Call
 import torch
-zygote = Zygote()
+zygote = Zygote(Level.WEAK)
 backend = WorkerBackend(zygote, {once("while True: pass")!r}, Limits(60, 60))
 for rows in (2, 7):
     print(zygote.pid, backend._worker and backend._worker.pid, flush=True)
@@ -474,4 +479,4 @@ def test_scratch_is_removed_whatever_its_depth_and_no_link_is_followed(tmp_path:
 def test_a_zygote_that_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "MODULE", "grader.no_such_module")
     with pytest.raises(workers.InfrastructureError, match="no_such_module"):
-        Zygote().start()
+        Zygote(Level.WEAK).start()
