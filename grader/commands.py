@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from grader.house import HouseError, find_root
+from grader.ledger import Ledger, LedgerError
 from grader.sandbox import BEST, CHOICES, Level
 from grader.session import CannotStart, Settings
 from nanolm.course import EXERCISES, exercise_files
@@ -21,7 +22,7 @@ def _guarded(body: Callable[[], int]) -> int:
     """Run a command's body; what keeps grading from starting is one sentence and exit status 4."""
     try:
         return body()
-    except (CannotStart, HouseError) as error:
+    except (CannotStart, HouseError, LedgerError) as error:
         print(f"nanolm: {error}", file=sys.stderr)
         return CANNOT_START
 
@@ -47,9 +48,21 @@ def grade(arguments: Sequence[str]) -> int:
                         help="how far workers are shut in; with less, nothing is graded (default: full)")  # fmt: skip
     parser.add_argument("--processes", type=int, metavar="N", help="default: one a core")
     parser.add_argument("--messages", action="store_true", help="print the students' messages below the table")
+    parser.add_argument("--ledger", type=Path, metavar="FILE",
+                        help="keep verdicts in this file and take known ones from it")  # fmt: skip
+    parser.add_argument("--roster", type=Path, metavar="CSV",
+                        help="students (columns id, name): who has handed in nothing gets a row too")  # fmt: skip
+    parser.add_argument("--replay", metavar="NAME",
+                        help="run NAME's submission once more and compare with --ledger")  # fmt: skip
     options = parser.parse_args(arguments)
+    if options.replay is not None:
+        if options.ledger is None or options.paths or options.classes:
+            parser.error("--replay NAME needs --ledger FILE and no submission: it runs what the ledger has kept")
+        return _guarded(lambda: _replay(options))
     if not options.paths and not options.classes:
         parser.error("name at least one submission, or a folder of them with --class DIR")
+    if options.ledger and (problem := _unwritable(options.ledger)):
+        parser.error(f"--ledger: {problem}")
     for path in options.paths:
         if not os.path.lexists(path):
             parser.error(f"there is nothing at {str(path)!r}")
@@ -76,8 +89,9 @@ def _unwritable(path: Path) -> str | None:
 
 def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     from grader import submissions
-    from grader.grading import grade_paths, write_json
+    from grader.grading import grade_paths, with_roster, write_json
     from grader.results import grade_data
+    from grader.roster import RosterError, read_roster
     from grader.table import console, grade_table, messages
 
     root = find_root(options.course, [*options.paths, *options.classes])
@@ -90,11 +104,15 @@ def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
             paths += entries
     except submissions.SubmissionUsageError as error:
         parser.error(str(error))
-    exercises = tuple(name for name in EXERCISES if name in (options.exercise or EXERCISES))
-    secret = os.environ.get("NANOLM_SECRET", "").encode()
-    settings = Settings(root, exercises, options.round, secret, options.isolation)
+    try:
+        students = read_roster(options.roster) if options.roster else []
+    except RosterError as error:
+        parser.error(f"--roster: {error}")
+    settings = _settings(root, options)
     start = time.perf_counter()
-    results = grade_paths(paths, settings, processes=options.processes)
+    results = grade_paths(paths, settings, processes=options.processes, ledger=options.ledger)
+    if students:
+        results = with_roster(results, students, settings)
     out = console()
     out.print(grade_table(results))
     if options.messages:
@@ -112,6 +130,48 @@ def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
             return USAGE
         out.print(f"Grades are in {options.json}.")
     return UNGRADABLE if ungradable else OK
+
+
+def _settings(root: Path, options: argparse.Namespace) -> Settings:
+    exercises = tuple(name for name in EXERCISES if name in (options.exercise or EXERCISES))
+    return Settings(root, exercises, options.round, os.environ.get("NANOLM_SECRET", "").encode(), options.isolation)
+
+
+def _replay(options: argparse.Namespace) -> int:
+    from grader.again import replay
+
+    if not options.ledger.is_file():
+        raise LedgerError(f"there is no ledger at {options.ledger}")
+    with Ledger(options.ledger) as ledger:
+        count, changes = replay(ledger, options.replay, _settings(find_root(options.course), options))
+    for change in changes:
+        print(change)
+    print(f"{count - len(changes)} of {count} verdicts came out the same.")
+    return FAILED if changes else OK
+
+
+def regrade(arguments: Sequence[str]) -> int:
+    """`nanolm regrade --ledger FILE`: a round under the tests as they are now; who gains, who loses, why."""
+    parser = _parser("regrade", "Grade a round again after a change of tests; say who gains, who loses and why.")
+    parser.add_argument("--ledger", type=Path, metavar="FILE", required=True, help="the ledger of that round")
+    parser.add_argument("--exercise", action="append", choices=list(EXERCISES), metavar="ID", help="only this exercise")
+    parser.add_argument("--round", default="practice", metavar="NAME", help="the round's name (default: practice)")
+    parser.add_argument("--isolation", choices=CHOICES, default=Level.FULL.value, help="as for grading (default: full)")
+    parser.add_argument("--processes", type=int, metavar="N", help="default: one a core")
+    options = parser.parse_args(arguments)
+    return _guarded(lambda: _regrade(options))
+
+
+def _regrade(options: argparse.Namespace) -> int:
+    from grader.again import regrade as again
+    from grader.again import report
+
+    if not options.ledger.is_file():
+        raise LedgerError(f"there is no ledger at {options.ledger}")
+    with Ledger(options.ledger) as ledger:
+        for line in report(again(ledger, _settings(find_root(options.course), options), processes=options.processes)):
+            print(line)
+    return OK
 
 
 def verify(arguments: Sequence[str]) -> int:

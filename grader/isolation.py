@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from grader.sandbox import BEST, Level
+from grader.sandbox import acceptable
 from grader.workers import IsolationError, Zygote
 
 SECRET_FOLDERS = ("tests", "solutions", "mistakes", "selftests", "source")
@@ -21,9 +21,8 @@ def open_zygote(asked: str, root: Path) -> Zygote:
 
     Raises IsolationError where that level cannot be had, InfrastructureError where no worker can be had at all.
     """
-    levels = list(Level) if asked == BEST else [Level(asked)]
     refusals = []
-    for level in levels:
+    for level in acceptable(asked):
         zygote = Zygote(level, hidden(root))
         try:
             zygote.start()

@@ -6,15 +6,18 @@ import multiprocessing
 import os
 import queue
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from multiprocessing.process import BaseProcess
 from typing import Any
 
 from grader.isolation import open_zygote
+from grader.ledger import LedgerError, Recording
 from grader.linux import die_with_parent
 from grader.remote import InfrastructureError, Limits, WorkerBackend
 from grader.results import SubmissionResult
 from grader.session import CannotStart, Job, Settings, run_session
+from nanolm.verdict import Verdict
 
 WORTH_A_PROCESS = 6
 """Submissions that pay for the start of one more process."""
@@ -29,8 +32,12 @@ def grade_all(
     *,
     processes: int | None = None,
     limits: Limits | None = None,
+    recording: Recording | None = None,
 ) -> list[SubmissionResult]:
-    """Grade every job; results in the order of the jobs, `on_result` as each is ready. Raises CannotStart."""
+    """Grade every job; results in the order of the jobs, `on_result` as each is ready. Raises CannotStart.
+
+    With `recording` each verdict goes into a ledger as its test ends.
+    """
     count = min(processes or os.cpu_count() or 1, max(1, len(jobs) // WORTH_A_PROCESS))
     if count == 1:
         results: list[SubmissionResult] = []
@@ -39,29 +46,38 @@ def grade_all(
             results.append(result)
             on_result(result)
 
-        _grade_here(iter(jobs), settings, keep, limits)
+        _grade_here(iter(jobs), settings, keep, limits, recording)
         return results
-    return _grade_in_processes(jobs, settings, on_result, count, limits)
+    return _grade_in_processes(jobs, settings, on_result, count, limits, recording)
 
 
 def _grade_here(
-    jobs: Any, settings: Settings, on_result: Callable[[SubmissionResult], None], limits: Limits | None
+    jobs: Any,
+    settings: Settings,
+    on_result: Callable[[SubmissionResult], None],
+    limits: Limits | None,
+    recording: Recording | None,
 ) -> None:
     try:
         zygote = open_zygote(settings.isolation, settings.root)
     except InfrastructureError as error:
         raise CannotStart(f"no workers can be started here: {error}") from error
-    with zygote:
+    with zygote, recording.open(zygote.level) if recording else nullcontext(forget) as record:
         level = zygote.level.value
         run_session(
             settings,
             jobs,
             lambda texts: WorkerBackend(zygote, texts, limits),
-            lambda result: on_result(replace(result, isolation=level)),
+            lambda result: on_result(replace(result, isolation=result.isolation or level)),
+            record,
         )
 
 
-def _serve(tasks: Any, answers: Any, settings: Settings, limits: Limits | None) -> None:
+def forget(job: Job, verdict: Verdict, seed: int) -> None:
+    """Keep no record of a verdict."""
+
+
+def _serve(tasks: Any, answers: Any, settings: Settings, limits: Limits | None, recording: Recording | None) -> None:
     """One process: takes (position, job) from the queue; answers (position, result), or (None, why it cannot start)."""
     die_with_parent()
     current: list[int] = []
@@ -72,8 +88,8 @@ def _serve(tasks: Any, answers: Any, settings: Settings, limits: Limits | None) 
             yield task[1]
 
     try:
-        _grade_here(jobs(), settings, lambda result: answers.put((current[0], result)), limits)
-    except CannotStart as error:
+        _grade_here(jobs(), settings, lambda result: answers.put((current[0], result)), limits, recording)
+    except (CannotStart, LedgerError) as error:
         answers.put((None, str(error)))
 
 
@@ -83,6 +99,7 @@ def _grade_in_processes(
     on_result: Callable[[SubmissionResult], None],
     count: int,
     limits: Limits | None,
+    recording: Recording | None,
 ) -> list[SubmissionResult]:
     # A process started with -c looks for modules in the working directory first, and that may be a class's folder.
     os.environ["PYTHONSAFEPATH"] = "1"
@@ -93,7 +110,7 @@ def _grade_in_processes(
     for _ in range(count):
         tasks.put(None)
     members: list[BaseProcess] = [
-        context.Process(target=_serve, args=(tasks, answers, settings, limits)) for _ in range(count)
+        context.Process(target=_serve, args=(tasks, answers, settings, limits, recording)) for _ in range(count)
     ]
     for member in members:
         member.start()

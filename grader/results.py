@@ -25,6 +25,8 @@ class SubmissionResult:
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
     ungradable: str | None = None
+    student: str = ""
+    """The name on the roster, where there is a roster."""
     isolation: str = ""
     """The level of the workers that it was graded in; empty where none was needed."""
 
@@ -48,6 +50,7 @@ def submission_data(result: SubmissionResult) -> dict[str, Any]:
     """One entry of `submissions`."""
     data: dict[str, Any] = {
         "submission": result.name,
+        **({"student": result.student} if result.student else {}),
         "status": "ungradable" if result.ungradable else "graded",
         "score": result.score,
         "max_score": result.max_score,

@@ -46,6 +46,11 @@ class Job:
     notes: tuple[str, ...] = ()
     ungradable: str | None = None
     exercises: tuple[str, ...] | None = None
+    digest: str = ""
+    """What the submission is called in a ledger."""
+    known: Mapping[str, Verdict] = field(default_factory=dict)
+    """Verdicts that a ledger has already, by test id; an exercise all of whose tests are known is not run."""
+    known_isolation: str = ""
 
 
 class GradingBackend(Backend, Protocol):
@@ -59,6 +64,9 @@ class GradingBackend(Backend, Protocol):
 
 
 BackendFactory = Callable[[Mapping[str, str]], GradingBackend]
+
+OnVerdict = Callable[[Job, Verdict, int], None]
+"""Takes each verdict that stands, as soon as it does, with the seed of its inputs."""
 
 
 class SubmissionBackend:
@@ -123,8 +131,11 @@ class GradingSession:
         jobs: Iterable[Job],
         make_backend: BackendFactory,
         on_result: Callable[[SubmissionResult], None],
+        on_verdict: OnVerdict = lambda job, verdict, seed: None,
     ) -> None:
         self._settings = settings
+        self._on_verdict = on_verdict
+        self._job: Job | None = None
         self._jobs = jobs
         self._make_backend = make_backend
         self._on_result = on_result
@@ -154,6 +165,12 @@ class GradingSession:
         verdict = verdict_of(report)
         if verdict is not None:
             self._verdicts[verdict.test] = verdict
+            if verdict.outcome is not Outcome.TIMEOUT:  # that one stands after a second try only
+                self._stands(verdict)
+
+    def _stands(self, verdict: Verdict) -> None:
+        assert self._job is not None
+        self._on_verdict(self._job, verdict, self._run.seed(verdict.test))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -178,20 +195,50 @@ class GradingSession:
         full = sum(_points(item) for item in wanted)
         if job.ungradable:
             return SubmissionResult(job.name, (), full, 0.0, job.notes, job.ungradable)
-        self._verdicts = {}
-        self._try_items(session, job, wanted)
-        troubled = [item for item in wanted if has_infrastructure([self._verdict(item)])]
+        self._job = job
+        self._verdicts = dict(self._known(job, wanted))
+        unknown = [item for item in wanted if item.nodeid not in self._verdicts]
+        self._try_items(session, job, unknown)
+        troubled = [item for item in unknown if has_infrastructure([self._verdict(item)])]
         if troubled:
             self._try_items(session, job, troubled)
+        self._confirm_timeouts(session, job, unknown)
         verdicts = forbid_whole_exercises([self._verdict(item) for item in wanted])
         reason = None
         if has_infrastructure(verdicts):
             first = next(verdict for verdict in verdicts if verdict.outcome is Outcome.INFRASTRUCTURE)
             reason = f"grading failed twice on our side, not on the student's: {first.message or first.test}"
-        return SubmissionResult(job.name, verdicts, full, time.perf_counter() - start, job.notes, reason)
+        isolation = "" if unknown else job.known_isolation
+        return SubmissionResult(
+            job.name, verdicts, full, time.perf_counter() - start, job.notes, reason, isolation=isolation
+        )
+
+    def _known(self, job: Job, wanted: list[pytest.Item]) -> Iterator[tuple[str, Verdict]]:
+        """Known verdicts of exercises that are known whole: a part of one would be run without its beginning."""
+        for name in dict.fromkeys(map(_exercise, wanted)):
+            tests = [item.nodeid for item in wanted if _exercise(item) == name]
+            if all(test in job.known for test in tests):
+                yield from ((test, job.known[test]) for test in tests)
+
+    def _confirm_timeouts(self, session: pytest.Session, job: Job, items: list[pytest.Item]) -> None:
+        """A machine may have been slow just then: the first timed-out test of an exercise is tried once more, alone.
+
+        Where that ends in time, all of them are tried again.
+        """
+        slow = [item for item in items if self._verdict(item).outcome is Outcome.TIMEOUT]
+        for name in dict.fromkeys(map(_exercise, slow)):
+            first, *others = [item for item in slow if _exercise(item) == name]
+            self._try_items(session, job, [first])
+            if self._verdict(first).outcome is not Outcome.TIMEOUT and others:
+                self._try_items(session, job, others)
+        for item in slow:
+            if self._verdict(item).outcome is Outcome.TIMEOUT:
+                self._stands(self._verdict(item))
 
     def _try_items(self, session: pytest.Session, job: Job, items: list[pytest.Item]) -> None:
         """Run tests; an error of our own outside them costs this submission its grade, and no other."""
+        if not items:
+            return
         try:
             self._run_items(job, items)
         except Exception as error:
@@ -265,9 +312,10 @@ def run_session(
     jobs: Iterable[Job],
     make_backend: BackendFactory,
     on_result: Callable[[SubmissionResult], None],
+    on_verdict: OnVerdict = lambda job, verdict, seed: None,
 ) -> None:
     """Collect the tests once and grade every job; raises CannotStart where there is nothing to grade with."""
-    plugin = GradingSession(settings, jobs, make_backend, on_result)
+    plugin = GradingSession(settings, jobs, make_backend, on_result, on_verdict)
     # Nothing of the environment or of a configuration file decides how we grade.
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):

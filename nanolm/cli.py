@@ -15,6 +15,7 @@ SUMMARIES = {
     "check": "run the tests on your exercises and print the scoreboard",
     "doctor": "say whether this machine is ready, and what to do if not",
     "grade": "grade submissions: one table, and a JSON file",
+    "regrade": "grade a round again after a change of tests: who gains, who loses, why",
     "verify": "prove the tests: every banked mistake dies and is named, right answers lose nothing",
     "demo": "build a class of submissions from the bank and grade it",
     "sync": "generate exercises/ from solutions/, or prove that it is current",

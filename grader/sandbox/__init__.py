@@ -26,4 +26,16 @@ class Level(StrEnum):
 BEST = "best"
 """Asks for the highest level that this machine offers."""
 
-CHOICES = (*(level.value for level in Level), BEST)
+BEST_MEDIUM = "best-medium"
+"""The highest level that this machine offers, and nothing below medium: for CI."""
+
+CHOICES = (*(level.value for level in Level), BEST, BEST_MEDIUM)
+
+
+def acceptable(asked: str) -> list[Level]:
+    """The levels that satisfy what was asked for, the tightest first."""
+    if asked == BEST:
+        return list(Level)
+    if asked == BEST_MEDIUM:
+        return [Level.FULL, Level.MEDIUM]
+    return [Level(asked)]
