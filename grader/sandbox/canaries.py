@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import resource
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -43,6 +44,7 @@ def try_all(secrets: Sequence[str], own: Path) -> Iterator[tuple[str, str]]:
         "fork": _fork,
         "signal its parent": lambda: os.kill(os.getppid(), 0),
         "trace its parent": _trace,
+        "raise a limit of its own": _raise_limit,
         "change a file's mode": lambda: own.chmod(0o700),
         OWN: lambda: _write(str(own)),
         EXEC: lambda: os.execv("/bin/true", ["true"]),
@@ -75,6 +77,14 @@ def _fork() -> None:
         os._exit(0)
     with suppress(OSError):
         os.waitpid(pid, 0)
+
+
+def _raise_limit() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard + 1))
+    except ValueError:  # Python's word for a refusal
+        raise PermissionError(errno.EPERM, "setrlimit") from None
 
 
 def _trace() -> None:
