@@ -1,0 +1,407 @@
+"""The ledger: nothing is lost, doubled or changed; what is known is not run again; rounds, levels and tests are keys."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grader import again, circumstances, commands
+from grader.commands import CANNOT_START, FAILED, OK, UNGRADABLE, USAGE
+from grader.grading import MISSING, grade_paths, with_roster
+from grader.ledger import Circumstances, Entry, Ledger, LedgerError
+from grader.roster import RosterError, Student, assign, read_roster
+from grader.results import SubmissionResult
+from grader.sandbox import Level
+from grader.session import Settings
+from nanolm.protocol import Outcome
+from nanolm.verdict import NamedMistake, Verdict
+
+ROOT = Path(__file__).resolve().parent.parent
+AT = Circumstances("tests", "software", "round:1")
+SETTINGS = Settings(ROOT, ("swiglu",), round="ledger", secret=b"a secret", isolation=Level.WEAK.value)
+MISTAKEN = ROOT / "mistakes" / "rejected" / "swiglu" / "gelu-gate.py"
+
+
+def verdict(test: str = "tests/t.py::test_a", outcome: Outcome = Outcome.PASSED, **more: Any) -> Verdict:
+    score = 2.0 if outcome is Outcome.PASSED else 0.0
+    return Verdict(test, "swiglu", outcome, score, 2.0, **more)
+
+
+def entry(made: Verdict, at: Circumstances = AT, level: Level = Level.FULL, submission: str = "abc") -> Entry:
+    return Entry(submission, at, level, 7, made)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Any:
+    with Ledger(tmp_path / "ledger.db") as opened:
+        yield opened
+
+
+# --- the file --------------------------------------------------------------------------------------------------------
+
+
+def test_a_verdict_comes_back_whole(ledger: Ledger) -> None:
+    named = (NamedMistake("swiglu-gelu-gate", "output", "équal\x1b", 0.5),)
+    made = verdict(outcome=Outcome.WRONG_VALUE, message="a\nb\x00c", mistakes=named, notes=("n",), catches=("x",))
+    ledger.record(entry(made))
+    assert ledger.known("abc", AT, Level.FULL).verdicts == {made.test: made}
+
+
+def test_the_first_verdict_stays(ledger: Ledger) -> None:
+    ledger.record(entry(verdict()))
+    ledger.record(entry(verdict(outcome=Outcome.WRONG_VALUE)))
+    (kept,) = ledger.known("abc", AT, Level.FULL).verdicts.values()
+    assert kept.outcome is Outcome.PASSED
+
+
+@pytest.mark.parametrize("change", ["UPDATE verdicts SET score = 99", "DELETE FROM verdicts"])
+def test_nothing_that_is_written_can_be_changed(ledger: Ledger, change: str) -> None:
+    ledger.record(entry(verdict()))
+    with sqlite3.connect(ledger.path) as other, pytest.raises(sqlite3.DatabaseError, match="only grows"):
+        other.execute(change)
+    assert len(ledger.content()) == 1
+
+
+@pytest.mark.parametrize(
+    "other", [replace(AT, bundle="x"), replace(AT, environment="x"), replace(AT, round="x"), replace(AT, device="cuda")]
+)
+def test_every_part_of_the_key_counts(ledger: Ledger, other: Circumstances) -> None:
+    ledger.record(entry(verdict()))
+    assert ledger.known("abc", other, Level.WEAK).verdicts == {}
+    assert ledger.known("another", AT, Level.WEAK).verdicts == {}
+    ledger.record(entry(verdict(), other))
+    assert len(ledger.content()) == 2
+
+
+def test_a_verdict_answers_for_its_level_and_those_below(ledger: Ledger) -> None:
+    ledger.record(entry(verdict(outcome=Outcome.WRONG_VALUE), level=Level.MEDIUM))
+    assert ledger.known("abc", AT, Level.FULL).verdicts == {}
+    assert len(ledger.known("abc", AT, Level.MEDIUM).verdicts) == len(ledger.known("abc", AT, Level.WEAK).verdicts) == 1
+    ledger.record(entry(verdict(), level=Level.FULL))
+    known = ledger.known("abc", AT, Level.WEAK)
+    assert [v.outcome for v in known.verdicts.values()] == [Outcome.PASSED]
+    assert known.isolation is Level.FULL
+
+
+def test_infrastructure_is_noted_and_answers_for_nothing(ledger: Ledger) -> None:
+    ledger.record(entry(verdict(outcome=Outcome.INFRASTRUCTURE, message="no worker")))
+    assert ledger.known("abc", AT, Level.WEAK).verdicts == {}
+    with sqlite3.connect(ledger.path) as other:
+        assert other.execute("SELECT message FROM troubles").fetchall() == [("no worker",)]
+    ledger.record(entry(verdict()))
+    assert len(ledger.content()) == 1
+
+
+def test_a_file_that_is_no_ledger_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("not a database, and longer than the header of one would be, to be sure that it is read " * 20)
+    before = path.read_bytes()
+    with pytest.raises(LedgerError, match="cannot be used as a ledger"):
+        Ledger(path)
+    assert path.read_bytes() == before
+
+
+def test_a_ledger_of_another_format_is_refused(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "l.db") as other:
+        other.execute("PRAGMA user_version = 99")
+    with pytest.raises(LedgerError, match="format 99"):
+        Ledger(tmp_path / "l.db")
+
+
+def test_what_was_handed_in_is_kept(ledger: Ledger) -> None:
+    ledger.receive("anna", "abc", "r", {"a.py": "x = 'é'"}, {"b.py": "unreadable"})
+    ledger.receive("anna", "def", "r", {"a.py": "y"}, {})
+    ledger.receive("anna", "abc", "r", {"a.py": "x = 'é'"}, {"b.py": "unreadable"})
+    assert ledger.read("abc") == ({"a.py": "x = 'é'"}, {"b.py": "unreadable"})
+    assert ledger.read("nobody") is None
+    assert ledger.named("anna") == ["abc", "def"]
+    assert ledger.names("r") == ["anna"]
+
+
+# --- grading with it -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def klass(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("class")
+    for name, source in {"anna": ROOT / "solutions" / "modules.py", "boris": MISTAKEN}.items():
+        (folder / name).mkdir()
+        shutil.copy(source, folder / name / "modules.py")
+    (folder / "carol").mkdir()
+    (folder / "carol" / "modules.py").write_bytes(b"\xff\xfe\x00broken")
+    return folder
+
+
+def graded(klass: Path, path: Path, settings: Settings = SETTINGS) -> list[SubmissionResult]:
+    return grade_paths(sorted(klass.iterdir()), settings, ledger=path)
+
+
+def told(results: list[SubmissionResult]) -> list[tuple[Any, ...]]:
+    return [(r.name, r.score, r.ungradable, [replace(v, seconds=0.0) for v in r.verdicts]) for r in results]
+
+
+@pytest.fixture(scope="module")
+def written(klass: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[SubmissionResult]]:
+    path = tmp_path_factory.mktemp("ledger") / "ledger.db"
+    return path, graded(klass, path)
+
+
+def test_what_is_known_is_not_run_again(
+    klass: Path, written: tuple[Path, list[SubmissionResult]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(*arguments: object) -> None:
+        raise AssertionError("a worker was asked for")
+
+    path, first = written
+    monkeypatch.setattr("grader.remote.WorkerBackend.run", forbidden)
+    assert told(graded(klass, path)) == told(first)
+    assert first[0].score == 12.0
+    assert first[1].root_causes[0].id == "swiglu-gelu-gate"
+    assert first[2].ungradable
+
+
+def test_a_part_of_an_exercise_is_run_whole(
+    klass: Path, written: tuple[Path, list[SubmissionResult]], tmp_path: Path
+) -> None:
+    path, first = written
+    with Ledger(path) as whole, Ledger(tmp_path / "part.db") as part:
+        for digest in whole.named("boris"):
+            for one in list(whole.entries(digest))[:5]:
+                part.record(one)
+    again_results = graded(klass, tmp_path / "part.db")
+    assert told(again_results) == told(first)
+    with Ledger(path) as whole, Ledger(tmp_path / "part.db") as part:
+        assert part.content() == whole.content()
+
+
+def test_another_round_or_secret_is_graded_afresh(
+    klass: Path, written: tuple[Path, list[SubmissionResult]], tmp_path: Path
+) -> None:
+    path = tmp_path / "copy.db"
+    with Ledger(written[0]) as source:
+        count = len(source.content())
+        source._db.execute("VACUUM INTO ?", (str(path),))
+    graded(klass, path, replace(SETTINGS, secret=b"another"))
+    with Ledger(path) as ledger:
+        assert len(ledger.content()) == 2 * count
+
+
+def test_the_circumstances_know_tests_kit_given_files_and_secret(tmp_path: Path) -> None:
+    course = tmp_path / "course"
+    for folder in ("tests", "exercises"):
+        shutil.copytree(ROOT / folder, course / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    settings = replace(SETTINGS, root=course)
+    before = circumstances.circumstances(settings)
+    assert before == circumstances.circumstances(settings)
+    assert before.round.startswith("ledger:")
+    assert "a secret" not in str(before)
+    assert replace(before, round="") == replace(circumstances.circumstances(replace(settings, secret=b"b")), round="")
+    assert before.round != circumstances.circumstances(replace(settings, secret=b"b")).round
+    for file in ("tests/tolerances.py", "exercises/config.py"):
+        path = course / file
+        path.write_text(path.read_text() + "\n# changed\n")
+        after = circumstances.circumstances(settings)
+        assert after.bundle != before.bundle
+        before = after
+
+
+def test_replay_reproduces_every_verdict_and_sees_a_forged_one(
+    written: tuple[Path, list[SubmissionResult]], tmp_path: Path
+) -> None:
+    with Ledger(written[0]) as ledger:
+        count, changes = again.replay(ledger, "boris", SETTINGS)
+        assert (changes, count) == ([], 12)
+        with pytest.raises(LedgerError, match="rounds with a verdict: ledger"):
+            again.replay(ledger, "boris", replace(SETTINGS, secret=b"another"))
+        with pytest.raises(LedgerError, match="knows no submission named 'bo'"):
+            again.replay(ledger, "bo", SETTINGS)
+    with Ledger(tmp_path / "forged.db") as forged, Ledger(written[0]) as ledger:
+        (digest,) = ledger.named("boris")
+        texts, problems = ledger.read(digest) or ({}, {})
+        forged.receive("boris", digest, "x", texts, problems)
+        for one in ledger.entries(digest):
+            forged.record(
+                replace(one, verdict=replace(one.verdict, outcome=Outcome.PASSED, score=one.verdict.max_score))
+            )
+        _, changes = again.replay(forged, "boris", SETTINGS)
+    assert changes
+    assert "passed" in str(changes[0])
+    assert "wrong value, 0" in str(changes[0])
+
+
+def test_regrading_says_who_gains_who_loses_and_why(
+    written: tuple[Path, list[SubmissionResult]], tmp_path: Path
+) -> None:
+    old = {"t::a": verdict("t::a"), "t::b": verdict("t::b", Outcome.WRONG_VALUE), "t::c": verdict("t::c")}
+    gain = again.compare("anna", list(old.values()), [old["t::a"], verdict("t::b"), old["t::c"]])
+    loss = again.compare(
+        "bo\x1bris", list(old.values()), [verdict("t::a", Outcome.CRASHED), old["t::b"], verdict("t::d")]
+    )
+    same = again.compare("carol", list(old.values()), list(old.values()))
+    new = again.compare("dan", [], list(old.values()))
+    assert (gain.gain, loss.gain, same.gain, new.gain) == (2, -2, 0, 0)
+    lines = list(again.report([gain, loss, same, new]))
+    assert "anna gains 2: 4 → 6" in lines
+    assert "    b: wrong value, 0 → passed, 2" in lines
+    assert "bo\\x1bris loses 2: 4 → 2" in lines
+    assert "    new: d" in lines
+    assert "    gone: b" not in lines
+    assert "    gone: c" in lines
+    assert lines[-1] == "4 submissions: 1 gain, 1 lose, 2 keep their points."
+
+
+def test_regrade_finds_the_verdicts_from_before_a_changed_test(klass: Path, tmp_path: Path) -> None:
+    course = tmp_path / "course"
+    for folder in ("tests", "exercises"):
+        shutil.copytree(ROOT / folder, course / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    settings = replace(SETTINGS, root=course)
+    graded(klass, tmp_path / "l.db", settings)
+    test = course / "tests" / "test_modules.py"
+    text = test.read_text()
+    name = "def test_swiglu_worked_numbers("
+    assert text.count(name) == 1
+    head, _, rest = text.partition(name)
+    signature, _, body = rest.partition("\n")
+    docstring, _, body = body.partition("\n")
+    test.write_text(f"{head}{name}{signature}\n{docstring}\n    assert False, 'the instructor slipped'\n{body}")
+    with Ledger(tmp_path / "l.db") as ledger:
+        regraded = {one.name: one for one in again.regrade(ledger, settings)}
+        assert regraded["anna"].gain < 0 or regraded["anna"].changes
+        assert [change.test for change in regraded["anna"].changes] == [
+            "tests/test_modules.py::test_swiglu_worked_numbers"
+        ]
+        with pytest.raises(LedgerError, match="holds no submission of round 'other'"):
+            again.regrade(ledger, replace(settings, round="other"))
+
+
+# --- the roster ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["id,name\na1,\"Doe, Jane\"\nb2,Борис\n", "Name;ID\r\n\"Doe, Jane\";a1\r\nБорис;b2\r\n\r\n", "\ufeffstudent_id\tname\na1\tDoe, Jane\nb2\tБорис"],
+)  # fmt: skip
+def test_a_roster_is_read_however_it_was_saved(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "roster.csv"
+    path.write_text(text, encoding="utf-8")
+    assert read_roster(path) == [Student("a1", "Doe, Jane"), Student("b2", "Борис")]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "is empty"),
+        (b"id,name\n", "names nobody"),
+        (b"nom,prenom\na,b\n", "no column `id`"),
+        (b"id,name\na,x\nA,y\n", "line 3: the id 'A' stands there twice"),
+        (b"id,name\n,x\n", "line 2 has no id"),
+        (b"id,name\na,\xe9\n", "is not UTF-8"),
+    ],
+)
+def test_a_roster_that_cannot_be_used_says_why(tmp_path: Path, content: bytes, says: str) -> None:
+    path = tmp_path / "roster.csv"
+    path.write_bytes(content)
+    with pytest.raises(RosterError, match=says):
+        read_roster(path)
+    with pytest.raises(RosterError, match="cannot be read"):
+        read_roster(tmp_path / "none.csv")
+
+
+def test_submissions_find_their_students() -> None:
+    students = [Student("4711", "A"), Student("471", "B"), Student("anna.b-c", "C"), Student("zoe", "D")]
+    names = ["4711", "Doe Jane_4711_assignsubmission_file", "47112", "anna.b-c_late", "ZOE", "zoe_and_4711", "x"]
+    found = assign(students, names)
+    assert {name: student.name for name, student in found.items()} == {
+        "4711": "A", "Doe Jane_4711_assignsubmission_file": "A", "anna.b-c_late": "C", "ZOE": "D",
+    }  # fmt: skip
+
+
+def test_everybody_on_the_roster_gets_a_row() -> None:
+    results = [SubmissionResult("b2", (verdict(),), 12), SubmissionResult("stranger", (verdict(),), 12)]
+    rows = with_roster(results, [Student("a1", "Jane"), Student("b2", "Борис")], SETTINGS)
+    assert [(row.name, row.student, row.ungradable) for row in rows] == [
+        ("a1", "Jane", MISSING), ("b2", "Борис", None), ("stranger", "", None),
+    ]  # fmt: skip
+    assert rows[0].max_score == 12
+    assert rows[2].notes == ("Nobody on the roster has this id.",)
+    twice = with_roster([results[0], replace(results[0], name="x_b2")], [Student("b2", "")], SETTINGS)
+    assert [len(row.notes) for row in twice] == [1, 1]
+
+
+# --- the commands ----------------------------------------------------------------------------------------------------
+
+
+def run(*arguments: str) -> int:
+    return commands.grade([*arguments, "--course", str(ROOT)])
+
+
+def test_the_command_grades_resumes_and_lists_who_is_missing(
+    klass: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    roster, path, grades = tmp_path / "r.csv", tmp_path / "l.db", tmp_path / "g.json"
+    with roster.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([["id", "name"], ["anna", "A, B"], ["zoe", "Z"], ["boris", "<b>"], ["carol", "C"]])
+    usual = ["--class", str(klass), "--exercise", "swiglu", "--isolation", "weak", "--ledger", str(path)]
+    assert run(*usual, "--roster", str(roster), "--json", str(grades)) == UNGRADABLE
+    rows: Mapping[str, Any] = {row["submission"]: row for row in json.loads(grades.read_text())["submissions"]}
+    assert list(rows) == ["anna", "zoe", "boris", "carol"]
+    assert (rows["zoe"]["status"], rows["zoe"]["reason"]) == ("ungradable", MISSING)
+    assert rows["anna"]["student"] == "A, B"
+    assert (rows["anna"]["isolation"], rows["anna"]["score"]) == ("weak", 12.0)
+    capsys.readouterr()
+    assert run("--ledger", str(path), "--exercise", "swiglu", "--isolation", "weak", "--replay", "boris") == OK
+    assert capsys.readouterr().out.strip() == "12 of 12 verdicts came out the same."
+    assert run("--ledger", str(path), "--replay", "nobody") == CANNOT_START
+    assert "knows no submission" in capsys.readouterr().err
+    assert (
+        commands.regrade(["--ledger", str(path), "--exercise", "swiglu", "--isolation", "weak", "--course", str(ROOT)])
+        == OK
+    )
+    assert "0 gain, 0 lose" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--replay", "x"], "--replay NAME needs --ledger FILE"),
+        (["x", "--ledger", "l.db", "--replay", "x"], "--replay NAME needs --ledger FILE and no submission"),
+        ([str(ROOT), "--ledger", "/nowhere/l.db"], "--ledger: there is no folder"),
+        ([str(ROOT), "--roster", "/nowhere/r.csv"], "--roster: /nowhere/r.csv cannot be read"),
+    ],
+)
+def test_wrong_usage(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(*arguments)
+    assert ended.value.code == USAGE
+    assert says in capsys.readouterr().err
+
+
+def test_a_ledger_that_is_not_there_is_not_made_by_a_question(tmp_path: Path) -> None:
+    assert run("--ledger", str(tmp_path / "l.db"), "--replay", "x") == CANNOT_START
+    assert commands.regrade(["--ledger", str(tmp_path / "l.db"), "--course", str(ROOT)]) == CANNOT_START
+    assert list(tmp_path.iterdir()) == []
+    assert FAILED == 1
+
+
+def test_fifty_kills_change_nothing(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "selftests.killed_grader", str(tmp_path), "50"],
+        cwd=ROOT, capture_output=True, encoding="utf-8", timeout=900, check=False,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    came = json.loads(done.stdout)
+    assert came["killed"] == 50
+    assert came["differing"] == []
+    assert 0 < min(count for count in came["partial"] if count) < came["verdicts"]
