@@ -36,7 +36,7 @@ PROJECT_FILES = {
 }
 """Name in the copy → its template. Templates end in `.in`, so that no tool takes one for a project file of ours."""
 
-GRADERS_ONLY = ("msgspec", "rich")
+GRADERS_ONLY = ("msgspec",)
 """Dependencies that the grader needs and a student does not."""
 
 CACHES = re.compile(r"\.|__pycache__$|.*\.(pyc|egg-info)$")
