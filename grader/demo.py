@@ -25,6 +25,8 @@ MISTAKES = (
     "qk_norm/hard-clip",
     "mhc/rows-only", "mhc/rows-first", "mhc/transposed-mix", "mhc/branch-per-stream", "mhc/overflowing-exp",
     "mhc/single-iteration", "mhc/detached-sinkhorn",
+    "placement/normalized-residual", "placement/parallel-branches", "placement/stale-residual__hf",
+    "placement/output-for-post", "placement/added-epsilon",
 )  # fmt: skip
 PAIRS = (
     "rmsnorm/centering+forgotten-gamma",
@@ -33,6 +35,7 @@ PAIRS = (
     "budget/mha-not-gqa+forgotten-norms",
     "qk_norm/forgotten-tau+keys-not-normalized",
     "mhc/rows-first+missing-sigmoid",
+    "placement/parallel-branches+shared-norm",
 )
 BOTH = (
     ("rmsnorm/centering__var-mean", "swiglu/swapped-gate-up"),
@@ -40,6 +43,7 @@ BOTH = (
     ("swiglu/relu-gate", "budget/forgotten-norms"),
     ("budget/round-to-nearest", "mhc/columns-only"),
     ("qk_norm/forgotten-gamma", "mhc/read-mean"),
+    ("mhc/rows-only__loop", "placement/post-for-pre"),
 )
 ACCEPTED = 8
 """How many right answers, written differently, are in the class."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from nanolm.adapters import budget_file, hyper_connections_file, modules_file, qk_norm_file
+from nanolm.adapters import block_file, budget_file, hyper_connections_file, modules_file, qk_norm_file
 from nanolm.adapters.student import Student
 
 Adapter = Callable[[Student], None]
@@ -44,4 +44,11 @@ ENTRIES: Mapping[str, Entry] = {
     "mix_streams": Entry("mhc", hyper_connections_file.mix_streams),
     "hyper_connection_step": Entry("mhc", hyper_connections_file.hyper_connection_step),
     "mhc_step": Entry("mhc", hyper_connections_file.mhc_step),
+    "pre_norm_step": Entry("placement", block_file.pre_norm_step),
+    "post_norm_step": Entry("placement", block_file.post_norm_step),
+    "peri_norm_step": Entry("placement", block_file.peri_norm_step),
+    "output_norm_step": Entry("placement", block_file.output_norm_step),
+    "forward_scale": Entry("placement", block_file.forward_scale),
+    "forward_scales": Entry("placement", block_file.forward_scales),
+    "forward_scale_refusal": Entry("placement", block_file.forward_scale_refusal),
 }
