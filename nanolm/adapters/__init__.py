@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from nanolm.adapters import budget_file, hyper_connections_file, modules_file, qk_norm_file
+from nanolm.adapters import budget_file, gpt_oss_file, hyper_connections_file, modules_file, qk_norm_file
 from nanolm.adapters.student import Student
 
 Adapter = Callable[[Student], None]
@@ -44,4 +44,6 @@ ENTRIES: Mapping[str, Entry] = {
     "mix_streams": Entry("mhc", hyper_connections_file.mix_streams),
     "hyper_connection_step": Entry("mhc", hyper_connections_file.hyper_connection_step),
     "mhc_step": Entry("mhc", hyper_connections_file.mhc_step),
+    "split_gate_up": Entry("gpt_oss", gpt_oss_file.split_gate_up),
+    "clamped_swiglu": Entry("gpt_oss", gpt_oss_file.clamped_swiglu),
 }
