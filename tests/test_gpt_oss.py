@@ -1,0 +1,265 @@
+"""Graded tests of `gpt_oss.py`, 8 points: the packed projection and the clamped SwiGLU of gpt-oss.
+
+Where packing is not the question there is one pair a token (F = 1), which halves and interleaved pairs pack alike.
+At the published limit of 7 a gate clamped on both sides differs by less than 4e-4 from the right one, so clamps are
+tested at a limit of 1 as well. A derivative exactly at a limit is a convention; no test asks for it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from nanolm import checks
+from nanolm.fixtures.gpt_oss_file import ClampedSwiGLUCalls, SplitCalls
+from nanolm.protocol import Outcome
+from nanolm.texts import text
+from tests import inputs, tolerances
+from tests import oracles_gpt_oss as oracles
+from tests.inputs import B, F, S
+from tests.inputs_gpt_oss import around, interleaved, one_pair_a_token
+
+ALPHA, LIMIT = 1.702, 7.0
+
+# Mistakes that many tests catch, by what they get wrong.
+PACKING = ("contiguous-halves", "swapped-gate-up", "wrong-axis")
+CURVE = ("alpha-one", "alpha-twice", "hardcoded-alpha", "gelu-gate", "sigmoid-gate")
+SHIFT = ("missing-plus-one", "shifted-gate")
+ABOVE = ("unclamped-gate", "gate-clamped-below", "clamp-after-activation", "soft-clamp")
+SIGMOIDS = ("clamp-in-sigmoid-only", "clamp-outside-sigmoid-only")
+UP = ("unclamped-up", "up-clamped-above-only", "up-clamped-below-only", "shift-before-clamp")
+
+
+def product(packed: torch.Tensor, alpha: float = ALPHA, limit: float = LIMIT) -> oracles.Array:
+    """The oracle on the tensor's own values."""
+    return oracles.bounded_product(features=inputs.exact(packed), slope=alpha, bound=limit)
+
+
+def size(limit: float) -> dict[str, float]:
+    """The tolerance where gates and shifted up values reach a limit: their product is what rounding is relative to."""
+    return tolerances.float32(4, max(1.0, limit))._asdict()
+
+
+@pytest.mark.graded("gpt_oss", points=0.5, catches=("wrong-axis",))
+def test_gpt_oss_split_worked_numbers(split_gate_up: SplitCalls) -> None:
+    """(10, 20, 11, 21, 12, 22) holds the gates (10, 11, 12) and the up values (20, 21, 22); M6 §15."""
+    rows = np.array([[[10.0, 20.0, 11.0, 21.0, 12.0, 22.0], [-1.0, 5.0, -2.0, 6.0, -3.0, 7.0]]])
+    gate, up = split_gate_up(inputs.tensor(rows))
+    of = "of split_gate_up((10, 20, 11, 21, 12, 22), and another token)"
+    checks.close(gate, [[[10.0, 11.0, 12.0], [-1.0, -2.0, -3.0]]], rtol=0.0, atol=1e-4, of=f"the gate {of}")
+    checks.close(up, [[[20.0, 21.0, 22.0], [5.0, 6.0, 7.0]]], rtol=0.0, atol=1e-4, of=f"the up branch {of}")
+
+
+@pytest.mark.graded("gpt_oss", points=0.5, catches=PACKING)
+def test_gpt_oss_both_functions_read_pairs(
+    split_gate_up: SplitCalls, clamped_swiglu: ClampedSwiGLUCalls, rng: np.random.Generator
+) -> None:
+    """Each gate multiplies the up value that stands next to it, in the split and in the activation."""
+    packed = inputs.tensor(rng.uniform(0.2, 3.0, (B, S, 2 * F)))
+    gate, up = split_gate_up(packed)
+    wanted_gate, wanted_up = oracles.paired(features=inputs.exact(packed))
+    tolerance = size(3.0)
+    checks.close(gate, wanted_gate, **tolerance, of="the gate of split_gate_up(packed)")
+    checks.close(up, wanted_up, **tolerance, of="the up branch of split_gate_up(packed)")
+    checks.close(clamped_swiglu(packed, ALPHA, LIMIT), product(packed), **tolerance, of="clamped_swiglu(packed)")
+
+
+@pytest.mark.graded(
+    "gpt_oss", points=0.5, catches=("unclamped-gate", "unclamped-up", "plain-swiglu", "alpha-one", *SHIFT)
+)
+def test_gpt_oss_worked_slice(clamped_swiglu: ClampedSwiGLUCalls) -> None:
+    """Gate and up both at -9, 0, 7 and 9: a small positive number, zero, and twice the plateau near 56 (M6 §9)."""
+    z = np.array([-9.0, 0.0, 7.0, 9.0])
+    of = "clamped_swiglu(gate and up both at -9, 0, 7 and 9)"
+    # -9·σ(-15.318)·(-7 + 1) and 7·σ(11.914)·(7 + 1).
+    expected = [[[1.2018e-5], [0.0], [55.999625], [55.999625]]]
+    checks.close(clamped_swiglu(one_pair_a_token(z, z), ALPHA, LIMIT), expected, rtol=2e-6, atol=5e-6, of=of)
+
+
+@pytest.mark.graded("gpt_oss", points=0.5, catches=CURVE)
+def test_gpt_oss_gate_curve(clamped_swiglu: ClampedSwiGLUCalls) -> None:
+    """Up at zero shows the gate's own curve, at the published alpha and at two others."""
+    z = np.array([-6.0, -2.0, -1.0, -0.25, 0.25, 1.0, 2.0, 6.0])
+    packed = one_pair_a_token(z, 0.0)
+    for alpha in (ALPHA, 0.4, 3.0):
+        of = f"clamped_swiglu(gates from -6 to 6 with up = 0, alpha={alpha:g}, limit=7)"
+        checks.close(clamped_swiglu(packed, alpha, LIMIT), product(packed, alpha), **size(1.0), of=of)
+
+
+@pytest.mark.graded("gpt_oss", points=0.5, catches=(*SHIFT, "plain-swiglu"))
+def test_gpt_oss_up_is_shifted_by_one(clamped_swiglu: ClampedSwiGLUCalls, rng: np.random.Generator) -> None:
+    """An up value of -1 shuts the channel, 0 lets the gate's curve through, 1 doubles it: whatever the gate is."""
+    z = rng.uniform(0.5, 4.0, 5) * np.array([1.0, -1.0, 1.0, -1.0, 1.0])
+    of = "clamped_swiglu(packed, 1.702, 7)"
+    shut, plain, doubled = (clamped_swiglu(one_pair_a_token(z, up), ALPHA, LIMIT) for up in (-1.0, 0.0, 1.0))
+    checks.shape(plain, (1, 5, 1), of=of)
+    checks.finite(plain, of=of)
+    still = bool((np.abs(checks.values(plain)) < 1e-4).all())
+    checks.require(not still, text("checks", "all_zero", of=of), outcome=Outcome.WRONG_VALUE)
+    what = text("checks", "gpt_oss_shut", of=of)
+    checks.close(shut, np.zeros((1, 5, 1)), rtol=0.0, atol=1e-6, of=of, what=what)
+    what = text("checks", "gpt_oss_doubled", of=of)
+    checks.close(doubled, 2 * checks.values(plain), **size(LIMIT), of=of, what=what)
+
+
+@pytest.mark.graded("gpt_oss", points=0.5, catches=(*ABOVE, *SIGMOIDS, "hardcoded-limit", "clamped-output"))
+def test_gpt_oss_gate_is_clamped_above(clamped_swiglu: ClampedSwiGLUCalls) -> None:
+    """Beyond the limit a gate counts as the limit, at a limit of 1 and of 3."""
+    for limit in (1.0, 3.0):
+        packed = one_pair_a_token(limit * np.array([0.3, 0.9, 1.2, 1.6, 4.0, 9.0]), -0.75)
+        of = f"clamped_swiglu(gates from 0.3 to 9 times the limit, alpha=1.702, limit={limit:g})"
+        y = clamped_swiglu(packed, ALPHA, limit)
+        checks.close(y, product(packed, ALPHA, limit), **size(1.0), of=of)
+    packed = one_pair_a_token([2.0, 5.0], 0.75)
+    of = "clamped_swiglu(gates of 2 and 5 with up = 0.75, alpha=1.702, limit=1)"
+    checks.close(clamped_swiglu(packed, ALPHA, 1.0), product(packed, ALPHA, 1.0), **size(1.0), of=of)
+
+
+@pytest.mark.graded("gpt_oss", points=0.5, catches=("symmetric-gate-clamp", "gate-clamped-below", "soft-clamp"))
+def test_gpt_oss_gate_is_not_clamped_below(clamped_swiglu: ClampedSwiGLUCalls) -> None:
+    """Gates far below -limit keep their own, vanishing, factor: the clamp has one side (M6 §9)."""
+    packed = one_pair_a_token([-0.5, -1.2, -2.0, -3.0, -5.0, -9.0], 0.75)
+    of = "clamped_swiglu(gates from -0.5 to -9, alpha=1.702, limit=1)"
+    y = clamped_swiglu(packed, ALPHA, 1.0)
+    checks.close(y, product(packed, ALPHA, 1.0), **size(1.0), of=of)
+
+
+@pytest.mark.graded("gpt_oss", points=0.5, catches=(*UP, *SHIFT, "hardcoded-limit"))
+def test_gpt_oss_up_is_clamped_on_both_sides(clamped_swiglu: ClampedSwiGLUCalls) -> None:
+    """Beyond ±limit an up value counts as ±limit, then comes the shift; at limits of 1 and of 3."""
+    for limit in (1.0, 3.0):
+        packed = one_pair_a_token(0.6, limit * np.array([-9.0, -4.0, -1.2, -0.9, -0.3, 0.3, 0.9, 1.2, 4.0, 9.0]))
+        of = f"clamped_swiglu(gates of 0.6, up values to 9 times the limit, alpha=1.702, limit={limit:g})"
+        y = clamped_swiglu(packed, ALPHA, limit)
+        checks.close(y, product(packed, ALPHA, limit), **size(1.0), of=of)
+
+
+@pytest.mark.graded(
+    "gpt_oss",
+    points=0.5,
+    catches=(
+        *("contiguous-halves", "wrong-axis", "symmetric-gate-clamp", "plain-swiglu", "clamped-output"),
+        *(*CURVE, *SHIFT, *ABOVE, *UP),
+    ),
+)
+def test_gpt_oss_matches_the_formula(clamped_swiglu: ClampedSwiGLUCalls, rng: np.random.Generator) -> None:
+    """Random branches inside and beyond the limit, in every combination, for drawn alphas and limits."""
+    for limit in (rng.uniform(0.6, 1.2), rng.uniform(1.5, 3.0), LIMIT):
+        packed, alpha = around(rng, B, S, 2 * F, limit=limit), float(rng.uniform(0.4, 0.8))
+        y = clamped_swiglu(packed, alpha, float(limit))
+        detail = f"with alpha = {alpha:.3g}, limit = {limit:.3g}"
+        of = "clamped_swiglu(packed, alpha, limit)"
+        checks.close(y, product(packed, alpha, limit), **size(limit), of=of, detail=detail)
+
+
+@pytest.mark.graded("gpt_oss", points=0.5, catches=("default-alpha", "default-limit"))
+def test_gpt_oss_defaults(clamped_swiglu: ClampedSwiGLUCalls) -> None:
+    """alpha is 1.702 and limit is 7 where nobody says otherwise (M6 §15)."""
+    z = np.array([-2.0, -1.0, 1.0, 2.0, 6.5, 9.0, 20.0])
+    packed = one_pair_a_token(z, z[::-1])
+    y = clamped_swiglu(packed)
+    checks.close(y, product(packed), **size(LIMIT), of="clamped_swiglu(packed), alpha and limit not given")
+    y = clamped_swiglu(packed, 0.5)
+    checks.close(y, product(packed, 0.5), **size(LIMIT), of="clamped_swiglu(packed, 0.5), limit not given")
+
+
+@pytest.mark.graded("gpt_oss", points=0.5, catches=("symmetric-gate-clamp", *ABOVE, *UP))
+def test_gpt_oss_survives_far_values(clamped_swiglu: ClampedSwiGLUCalls) -> None:
+    """Gates and up values of ±1e4 in float32: the result is finite and right."""
+    far = np.array([-1e4, -500.0, -100.0, 100.0, 500.0, 1e4])
+    for gate, up, what in ((far, 0.5, "gates"), (0.5, far, "up values"), (far, far, "gates and up values")):
+        packed = one_pair_a_token(gate, up)
+        of = f"clamped_swiglu({what} from -1e4 to 1e4, 1.702, 2)"
+        y = clamped_swiglu(packed, ALPHA, 2.0)
+        checks.finite(y, of=of)
+        checks.close(y, product(packed, ALPHA, 2.0), **size(2.0), of=of)
+
+
+@pytest.mark.graded("gpt_oss", points=0.5, catches=("detached-sigmoid", *PACKING, *CURVE, *SHIFT))
+def test_gpt_oss_gradient(
+    split_gate_up: SplitCalls, clamped_swiglu: ClampedSwiGLUCalls, rng: np.random.Generator
+) -> None:
+    """Gradients reach `packed` through both functions; all values lie inside the limit."""
+    packed = inputs.tensor(rng.uniform(-2.5, 2.5, (B, S, 2 * F)))
+    upstream, other = (inputs.tensor(rng.uniform(0.5, 2.0, (B, S, F))) for _ in range(2))
+    found = split_gate_up.gradients(packed, upstream, other)
+    wanted = inputs.exact(interleaved(inputs.exact(upstream), inputs.exact(other)))
+    checks.gradient(found, "packed", wanted, **size(1.0), of="split_gate_up(packed)")
+    found = clamped_swiglu.gradients(packed, 0.8, LIMIT, upstream=upstream)
+    wanted = oracles.bounded_product_gradient(
+        features=inputs.exact(packed), slope=0.8, bound=LIMIT, upstream=inputs.exact(upstream)
+    )
+    checks.gradient(found, "packed", wanted, **size(LIMIT), of="clamped_swiglu(packed, 0.8, 7)")
+
+
+@pytest.mark.graded(
+    "gpt_oss",
+    points=0.5,
+    catches=("straight-through-clamp", "symmetric-gate-clamp", "hardcoded-limit", *SIGMOIDS, *ABOVE, *UP),
+)
+def test_gpt_oss_gradient_beyond_the_limit(clamped_swiglu: ClampedSwiGLUCalls, rng: np.random.Generator) -> None:
+    """Zero where a clamp holds, and not zero for a gate below -limit; limits of 1, where all shows, and of 7."""
+    for limit in (1.0, LIMIT):
+        spots = np.array([-2.5, -1.3, -0.6, 0.6, 1.3, 2.5])
+        packed = one_pair_a_token(limit * np.repeat(spots, 6), limit * np.tile(spots, 6))
+        upstream = inputs.tensor(rng.uniform(0.5, 2.0, (1, 36, 1)))
+        found = clamped_swiglu.gradients(packed, ALPHA, limit, upstream=upstream)
+        wanted = oracles.bounded_product_gradient(
+            features=inputs.exact(packed), slope=ALPHA, bound=limit, upstream=inputs.exact(upstream)
+        )
+        of = f"clamped_swiglu(pairs inside and beyond the limit, 1.702, {limit:g})"
+        checks.gradient(found, "packed", wanted, **size(2 * limit), of=of)
+
+
+@pytest.mark.graded("gpt_oss", points=0.5, catches=("rank-restricted", "contiguous-only", "wrong-axis"))
+def test_gpt_oss_any_leading_axes(
+    split_gate_up: SplitCalls, clamped_swiglu: ClampedSwiGLUCalls, rng: np.random.Generator
+) -> None:
+    """[2F], [S, 2F], [B, S, 2F], [B, S, 2, 2F]; from a transpose; features that are every second of a wider tensor."""
+    wide = inputs.tensor(rng.uniform(-2.0, 2.0, (B, S, 4 * F)))
+    layouts = [inputs.tensor(rng.uniform(-2.0, 2.0, (*axes, 2 * F))) for axes in ((), (S,), (B, S), (B, S, 2))]
+    layouts += [inputs.tensor(rng.uniform(-2.0, 2.0, (S, B, 2 * F))).transpose(0, 1), wide[..., ::2]]
+    for packed in layouts:
+        stands = "" if packed.is_contiguous() else ", not contiguous"
+        of = f"(packed of shape {list(packed.shape)}{stands})"
+        wanted_gate, wanted_up = oracles.paired(features=inputs.exact(packed))
+        gate, up = split_gate_up(packed)
+        checks.close(gate, wanted_gate, **size(2.0), of=f"the gate of split_gate_up{of}")
+        checks.close(up, wanted_up, **size(2.0), of=f"the up branch of split_gate_up{of}")
+        checks.close(clamped_swiglu(packed), product(packed), **size(2.0), of=f"clamped_swiglu{of}")
+
+
+@pytest.mark.graded("gpt_oss", points=0.5, catches=("wrong-dtype",))
+def test_gpt_oss_keeps_the_dtype(
+    split_gate_up: SplitCalls, clamped_swiglu: ClampedSwiGLUCalls, rng: np.random.Generator
+) -> None:
+    """Both functions return their input's dtype; half precision is compared loosely."""
+    drawn = around(rng, 1, 16, 2, limit=2.0)
+    for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
+        packed, of = drawn.to(dtype), f"({str(dtype).removeprefix('torch.')} input)"
+        wanted_gate, wanted_up = oracles.paired(features=inputs.exact(packed))
+        loose = tolerances.loose_half(tolerances.BFLOAT16_BITS, 2.0)._asdict()
+        gate, up = split_gate_up(packed)
+        for branch, wanted, name in ((gate, wanted_gate, "the gate"), (up, wanted_up, "the up branch")):
+            checks.dtype(branch, dtype, of=f"{name} of split_gate_up{of}")
+            checks.close(branch, wanted, **loose, of=f"{name} of split_gate_up{of}")
+        y = clamped_swiglu(packed, ALPHA, 2.0)
+        checks.dtype(y, dtype, of=f"clamped_swiglu{of}")
+        checks.close(y, product(packed, ALPHA, 2.0), **loose, of=f"clamped_swiglu{of}")
+
+
+@pytest.mark.graded("gpt_oss", points=0.5, catches=("in-place",))
+def test_gpt_oss_leaves_its_input_unchanged(
+    split_gate_up: SplitCalls, clamped_swiglu: ClampedSwiGLUCalls, rng: np.random.Generator
+) -> None:
+    """`packed` is what it was, clamped values included: its views are not the activation's scratch paper."""
+    packed = around(rng, B, S, 2 * F, limit=1.0)
+    in_place = "gpt_oss-in-place"
+    after = split_gate_up.arguments_after(packed)
+    checks.unchanged(after["packed"], packed, of="split_gate_up(packed)", name="packed", implies=in_place)
+    of = "clamped_swiglu(packed, 1.702, 1)"
+    after = clamped_swiglu.arguments_after(packed, ALPHA, 1.0)
+    checks.unchanged(after["packed"], packed, of=of, name="packed", implies=in_place)
+    loose = tolerances.loose_half(tolerances.BFLOAT16_BITS, 2.0)._asdict()
+    checks.close(clamped_swiglu(packed, ALPHA, 1.0), product(packed, ALPHA, 1.0), **loose, of=of)
