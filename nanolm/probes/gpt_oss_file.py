@@ -76,6 +76,12 @@ def _pattern(reply: Reply) -> tuple[str, Array]:
     return f"{list(y.shape)}", (sizes > 0.01 * sizes.max(initial=0.0)).astype(np.float64)
 
 
+def _difference(reply: Reply) -> tuple[str, Array]:
+    """The second output less the first: at one gate it is the gate's factor times what up grew, shifted or not."""
+    y = reply.tensors["y"]
+    return f"{list(y.shape)}", np.diff(y.double().numpy().reshape(-1))
+
+
 def _shape(reply: Reply) -> tuple[str, Array]:
     """The shape of the output alone."""
     return f"{list(reply.tensors['y'].shape)}", np.zeros(0)
@@ -126,8 +132,9 @@ GPT_OSS = (
     Probe("which branch is the gate", _activation([_SHUT, _OPEN], [_OPEN, _SHUT], ALPHA, LIMIT), _pattern),
     Probe("gate curve", _activation(_CURVE, 1.0, ALPHA, LIMIT), _direction),
     Probe("gate curve, alpha 0.5", _activation(_CURVE, 1.0, 0.5, LIMIT), _direction),
-    Probe("size of the gate's factor", _activation([20.0], [1e5], 3.0, 1e6)),
+    Probe("size of the gate's factor", _activation(6.0, [-2.0, 3.0], 3.0, LIMIT), _difference, rtol=1e-2),
     Probe("up line", _activation(1.5, _UPS, ALPHA, LIMIT), _direction),
+    Probe("gate above 0.1", _activation([0.05, 40.0], 0.05, ALPHA, 0.1), _direction, rtol=0.1),
     Probe("gates above 1", _activation([0.5, 2.0, 4.0], 0.5, ALPHA, 1.0), _direction),
     Probe("gates below -1", _activation([-1.3, -9.0, -20.0], 0.5, ALPHA, 1.0), _pattern),
     Probe("up values above 1", _activation(0.5, [1.3, 2.0, 6.0], ALPHA, 1.0), _direction),
