@@ -25,6 +25,7 @@ MISTAKES = (
     "qk_norm/hard-clip",
     "mhc/rows-only", "mhc/rows-first", "mhc/transposed-mix", "mhc/branch-per-stream", "mhc/overflowing-exp",
     "mhc/single-iteration", "mhc/detached-sinkhorn",
+    "gpt_oss/contiguous-halves", "gpt_oss/symmetric-gate-clamp", "gpt_oss/missing-plus-one",
 )  # fmt: skip
 PAIRS = (
     "rmsnorm/centering+forgotten-gamma",
@@ -33,6 +34,7 @@ PAIRS = (
     "budget/mha-not-gqa+forgotten-norms",
     "qk_norm/forgotten-tau+keys-not-normalized",
     "mhc/rows-first+missing-sigmoid",
+    "gpt_oss/symmetric-gate-clamp+up-clamped-above-only",
 )
 BOTH = (
     ("rmsnorm/centering__var-mean", "swiglu/swapped-gate-up"),

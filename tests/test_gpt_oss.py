@@ -81,7 +81,7 @@ def test_gpt_oss_split_worked_numbers(split_gate_up: SplitCalls) -> None:
     checks.close(up, [[[20.0, 21.0, 22.0], [5.0, 6.0, 7.0]]], rtol=0.0, atol=1e-4, of=f"the up branch {of}")
 
 
-@pytest.mark.graded("gpt_oss", points=0.5, catches=PACKING)
+@pytest.mark.graded("gpt_oss", points=1.0, catches=PACKING)
 def test_gpt_oss_both_functions_read_pairs(
     split_gate_up: SplitCalls, clamped_swiglu: ClampedSwiGLUCalls, rng: np.random.Generator
 ) -> None:
@@ -101,7 +101,9 @@ def test_gpt_oss_both_functions_read_pairs(
 
 
 @pytest.mark.graded(
-    "gpt_oss", points=0.5, catches=("unclamped-gate", "unclamped-up", "plain-swiglu", "alpha-one", *SHIFT)
+    "gpt_oss",
+    points=0.5,
+    catches=("symmetric-gate-clamp", "unclamped-gate", "unclamped-up", "plain-swiglu", "alpha-one", *SHIFT),
 )
 def test_gpt_oss_worked_slice(clamped_swiglu: ClampedSwiGLUCalls) -> None:
     """Gate and up both at -9, 0, 7 and 9: a small positive number, zero, and twice the plateau near 56 (M6 §9)."""
@@ -140,27 +142,28 @@ def test_gpt_oss_up_is_shifted_by_one(clamped_swiglu: ClampedSwiGLUCalls, rng: n
 
 @pytest.mark.graded("gpt_oss", points=0.5, catches=(*ABOVE, *SIGMOIDS, "hardcoded-limit"))
 def test_gpt_oss_gate_is_clamped_above(clamped_swiglu: ClampedSwiGLUCalls) -> None:
-    """Every gate beyond the limit gives what a gate just at the limit gives; smaller gates give something else."""
+    """Every gate beyond the limit, 1e4 too, gives what a gate just at it gives; smaller gates give something else."""
     for limit in (1.0, 2.0):
         for up in (0.75, -0.4):
-            packed = one_pair_a_token(limit * np.array([0.3, 1.0, 1.2, 1.6, 4.0, 9.0]), up)
-            of = f"clamped_swiglu(gates from 0.3 to 9 times the limit with up = {up:g}, 1.702, {limit:g})"
+            packed = one_pair_a_token([0.3 * limit, limit, 1.2 * limit, 1.6 * limit, 9 * limit, 1e4], up)
+            of = f"clamped_swiglu(gates from {0.3 * limit:g} to 1e4 with up = {up:g}, 1.702, {limit:g})"
             bounded(row(clamped_swiglu(packed, ALPHA, limit), 6, of), of)
 
 
 @pytest.mark.graded("gpt_oss", points=0.5, catches=("symmetric-gate-clamp", "gate-clamped-below"))
 def test_gpt_oss_gate_is_not_clamped_below(clamped_swiglu: ClampedSwiGLUCalls) -> None:
     """Gates far below -limit keep their own, vanishing, factor: the clamp has one side (M6 §9)."""
-    of = "clamped_swiglu(gates of -25, 0.9 and -0.9 with up = 0.75, 1.702, 1)"
-    gated(row(clamped_swiglu(one_pair_a_token([-25.0, 0.9, -0.9], 0.75), ALPHA, 1.0), 3, of), of)
+    for far in (-25.0, -1e4):
+        of = f"clamped_swiglu(gates of {far:g}, 0.9 and -0.9 with up = 0.75, 1.702, 1)"
+        gated(row(clamped_swiglu(one_pair_a_token([far, 0.9, -0.9], 0.75), ALPHA, 1.0), 3, of), of)
 
 
 @pytest.mark.graded("gpt_oss", points=0.5, catches=(*UP, "hardcoded-limit"))
 def test_gpt_oss_up_is_clamped_on_both_sides(clamped_swiglu: ClampedSwiGLUCalls) -> None:
-    """Every up value beyond a limit gives what one just at that limit gives, above and below."""
+    """Every up value beyond a limit, ±1e4 too, gives what one just at that limit gives, above and below."""
     for limit in (1.0, 3.0):
-        ups = limit * np.array([0.0, 1.0, 1.2, 4.0, 9.0])
-        of = f"clamped_swiglu(gates of 0.6 with up values to 9 times the limit, 1.702, {limit:g})"
+        ups = np.array([0.0, limit, 1.2 * limit, 4 * limit, 1e4])
+        of = f"clamped_swiglu(gates of 0.6 with up values of up to 1e4 in size, 1.702, {limit:g})"
         for side in (ups, -ups):
             bounded(row(clamped_swiglu(one_pair_a_token(0.6, side), ALPHA, limit), 5, of), of)
 
@@ -192,18 +195,6 @@ def test_gpt_oss_defaults(clamped_swiglu: ClampedSwiGLUCalls) -> None:
     checks.close(y, product(packed), **size(LIMIT), of="clamped_swiglu(packed), alpha and limit not given")
     y = clamped_swiglu(packed, 0.5)
     checks.close(y, product(packed, 0.5), **size(LIMIT), of="clamped_swiglu(packed, 0.5), limit not given")
-
-
-@pytest.mark.graded("gpt_oss", points=0.5, catches=("symmetric-gate-clamp", *ABOVE, *UP))
-def test_gpt_oss_survives_far_values(clamped_swiglu: ClampedSwiGLUCalls) -> None:
-    """Gates and up values of ±1e4 in float32: the result is finite and right."""
-    far = np.array([-1e4, -500.0, -100.0, 100.0, 500.0, 1e4])
-    for gate, up, what in ((far, 0.5, "gates"), (0.5, far, "up values"), (far, far, "gates and up values")):
-        packed = one_pair_a_token(gate, up)
-        of = f"clamped_swiglu({what} from -1e4 to 1e4, 1.702, 2)"
-        y = clamped_swiglu(packed, ALPHA, 2.0)
-        checks.finite(y, of=of)
-        checks.close(y, product(packed, ALPHA, 2.0), **size(2.0), of=of)
 
 
 @pytest.mark.graded("gpt_oss", points=0.5, catches=("detached-sigmoid", *PACKING, *CURVE, *SHIFT))
