@@ -22,7 +22,7 @@ from tests.inputs import B, F, S
 from tests.inputs_gpt_oss import around, interleaved, one_pair_a_token
 
 ALPHA, LIMIT = 1.702, 7.0
-NAMES = ("the gate of split_gate_up", "up of split_gate_up")
+NAMES = ("the gate of split_gate_up", "the up branch of split_gate_up", "clamped_swiglu")
 
 # Mistakes that many tests catch, by what they get wrong.
 PACKING = ("contiguous-halves", "swapped-gate-up", "wrong-axis")
@@ -238,22 +238,28 @@ def test_gpt_oss_any_leading_axes(
     split_gate_up: SplitCalls, clamped_swiglu: ClampedSwiGLUCalls, rng: np.random.Generator
 ) -> None:
     """[2F], [S, 2F], [B, S, 2F], [B, S, 2, 2F]; from a transpose; features that are every second of a wider tensor."""
-    wide = inputs.tensor(rng.uniform(-2.0, 2.0, (B, S, 4 * F)))
-    layouts = [inputs.tensor(rng.uniform(-2.0, 2.0, (*axes, 2 * F))) for axes in ((), (S,), (B, S), (B, S, 2))]
-    layouts += [inputs.tensor(rng.uniform(-2.0, 2.0, (S, B, 2 * F))).transpose(0, 1), wide[..., ::2]]
-    for packed in layouts:
+    rows = inputs.tensor(rng.uniform(-2.0, 2.0, (1, 2 * B * S, 2 * F)))
+
+    def both(packed: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return *split_gate_up(packed), clamped_swiglu(packed)
+
+    plain = both(rows)
+    for y, name in zip(plain, NAMES, strict=True):
+        checks.shape(y, (1, 2 * B * S, F), of=f"{name}(packed of shape {list(rows.shape)})")
+        varied(y, name)
+    wider = torch.stack([rows, torch.zeros_like(rows)], dim=-1).flatten(-2)
+    for packed, arrange in (
+        (rows[0, 0], lambda y: y[0, 0]),
+        (rows[0], lambda y: y[0]),
+        (rows.reshape(B, S, 2, 2 * F), lambda y: y.reshape(B, S, 2, F)),
+        (rows.reshape(B, 2 * S, 2 * F).transpose(0, 1), lambda y: y.reshape(B, 2 * S, F).swapaxes(0, 1)),
+        (wider[..., ::2], lambda y: y),
+    ):
         stands = "" if packed.is_contiguous() else ", not contiguous"
-        of = f"(packed of shape {list(packed.shape)}{stands})"
-        plain = packed.clone(memory_format=torch.contiguous_format).reshape(1, -1, 2 * F)
-        narrow = (*packed.shape[:-1], F)
-        for mine, wanted, name in (
-            *zip(split_gate_up(packed), split_gate_up(plain), NAMES, strict=True),
-            (clamped_swiglu(packed), clamped_swiglu(plain), "clamped_swiglu"),
-        ):
-            checks.shape(wanted, (1, plain.shape[1], F), of=f"{name}(packed of shape {list(plain.shape)})")
-            varied(wanted, name)
-            what = text("checks", "gpt_oss_layout", of=f"{name}{of}")
-            checks.close(mine, checks.values(wanted).reshape(narrow), **size(2.0), of=f"{name}{of}", what=what)
+        for y, expected, name in zip(both(packed), plain, NAMES, strict=True):
+            of = f"{name}(packed of shape {list(packed.shape)}{stands})"
+            what = text("checks", "gpt_oss_layout", of=of)
+            checks.close(y, arrange(checks.values(expected)), **size(2.0), of=of, what=what)
 
 
 @pytest.mark.graded("gpt_oss", points=0.5, catches=("wrong-dtype",))
@@ -262,7 +268,7 @@ def test_gpt_oss_keeps_the_dtype(
 ) -> None:
     """Both functions return their input's dtype; half precision is compared loosely with float32."""
     gates = np.concatenate([[-60.0], rng.uniform(-2.5, 2.5, 10)])
-    drawn = one_pair_a_token(gates, rng.uniform(-2.0, 2.0, 11))
+    drawn = one_pair_a_token(gates, rng.uniform(-2.0, 2.0, 11), torch.bfloat16).float()  # exact in every dtype
     loose = tolerances.loose_half(tolerances.BFLOAT16_BITS, 2.0)._asdict()
     plain = clamped_swiglu(drawn, ALPHA, LIMIT)
     gated(row(plain, 11, "clamped_swiglu(float32 input)"), "clamped_swiglu(float32 input)")
@@ -270,7 +276,7 @@ def test_gpt_oss_keeps_the_dtype(
         packed, of = drawn.to(dtype), f"({str(dtype).removeprefix('torch.')} input)"
         wanted = (*oracles.paired(features=inputs.exact(packed)), checks.values(plain))
         found = (*split_gate_up(packed), clamped_swiglu(packed, ALPHA, LIMIT))
-        for y, expected, name in zip(found, wanted, (*NAMES, "clamped_swiglu"), strict=True):
+        for y, expected, name in zip(found, wanted, NAMES, strict=True):
             checks.dtype(y, dtype, of=f"{name}{of}")
             checks.close(y, expected, **loose, of=f"{name}{of}")
 

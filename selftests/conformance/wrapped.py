@@ -41,7 +41,7 @@ def rms_norms() -> Iterator[Wrapped]:
         yield Wrapped(f"{first.family} {first.name}", "rmsnorm", text, RMS_NORM_DIFFERS.get(first.name, ()), len(same))
 
 
-KNOWN = ("llama", "qwen3", "olmo2", "gemma", "gpt_oss", "llama4", "deepseek_v4", "olmoe")
+KNOWN = ("llama", "gpt_oss", "qwen3", "olmo2", "gemma", "llama4", "deepseek_v4", "olmoe")
 
 GEMMA = ("rmsnorm-gamma-plus-one", "rmsnorm-zero-gamma")
 """Gemma stores the gain minus one: right for its checkpoints, not what the contract asks for."""
