@@ -27,6 +27,7 @@ MISTAKES = (
     "mhc/single-iteration", "mhc/detached-sinkhorn",
     "placement/normalized-residual", "placement/parallel-branches", "placement/stale-residual__hf",
     "placement/output-for-post", "placement/added-epsilon",
+    "gpt_oss/contiguous-halves", "gpt_oss/symmetric-gate-clamp", "gpt_oss/missing-plus-one",
 )  # fmt: skip
 PAIRS = (
     "rmsnorm/centering+forgotten-gamma",
@@ -36,6 +37,7 @@ PAIRS = (
     "qk_norm/forgotten-tau+keys-not-normalized",
     "mhc/rows-first+missing-sigmoid",
     "placement/parallel-branches+shared-norm",
+    "gpt_oss/symmetric-gate-clamp+up-clamped-above-only",
 )
 BOTH = (
     ("rmsnorm/centering__var-mean", "swiglu/swapped-gate-up"),

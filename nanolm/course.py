@@ -26,6 +26,7 @@ EXERCISES: dict[str, Exercise] = {
         Exercise("qk_norm", "qk_norm.py", 12.0, "M6 §7"),
         Exercise("mhc", "hyper_connections.py", 16.0, "M6 §12, W6"),
         Exercise("placement", "block.py", 10.0, "M6 §4, §6, W6"),
+        Exercise("gpt_oss", "gpt_oss.py", 8.0, "M6 §9, §15"),
     )
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from nanolm.adapters import block_file, budget_file, hyper_connections_file, modules_file, qk_norm_file
+from nanolm.adapters import block_file, budget_file, gpt_oss_file, hyper_connections_file, modules_file, qk_norm_file
 from nanolm.adapters.student import Student
 
 Adapter = Callable[[Student], None]
@@ -51,4 +51,6 @@ ENTRIES: Mapping[str, Entry] = {
     "forward_scale": Entry("placement", block_file.forward_scale),
     "forward_scales": Entry("placement", block_file.forward_scales),
     "forward_scale_refusal": Entry("placement", block_file.forward_scale_refusal),
+    "split_gate_up": Entry("gpt_oss", gpt_oss_file.split_gate_up),
+    "clamped_swiglu": Entry("gpt_oss", gpt_oss_file.clamped_swiglu),
 }
