@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from nanolm.adapters import budget_file, hyper_connections_file, modules_file, qk_norm_file
+from nanolm.adapters import budget_file, elementwise_file, hyper_connections_file, modules_file, qk_norm_file
 from nanolm.adapters.student import Student
 
 Adapter = Callable[[Student], None]
@@ -44,4 +44,8 @@ ENTRIES: Mapping[str, Entry] = {
     "mix_streams": Entry("mhc", hyper_connections_file.mix_streams),
     "hyper_connection_step": Entry("mhc", hyper_connections_file.hyper_connection_step),
     "mhc_step": Entry("mhc", hyper_connections_file.mhc_step),
+    "dyt": Entry("elementwise", elementwise_file.dyt),
+    "dyt_fresh": Entry("elementwise", elementwise_file.dyt_fresh),
+    "dyisru": Entry("elementwise", elementwise_file.dyisru),
+    "dyisru_fresh": Entry("elementwise", elementwise_file.dyisru_fresh),
 }
