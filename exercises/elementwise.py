@@ -66,6 +66,4 @@ class DyISRU(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x: [..., D] → [..., D], same dtype."""
-        raise NotImplementedError(
-            "elementwise: divide x by the root of b and its own square, then scale and shift each feature"
-        )
+        raise NotImplementedError("elementwise: divide x by its denominator, then scale and shift each feature")

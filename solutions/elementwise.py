@@ -76,7 +76,7 @@ class DyISRU(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x: [..., D] → [..., D], same dtype."""
-        ### BEGIN SOLUTION elementwise: divide x by the root of b and its own square, then scale and shift each feature
+        ### BEGIN SOLUTION elementwise: divide x by its denominator, then scale and shift each feature
         b = F.softplus(self.r)
         return self.gamma * x * torch.rsqrt(b + x.square()) + self.beta
         ### END SOLUTION
