@@ -25,6 +25,7 @@ MISTAKES = (
     "qk_norm/hard-clip",
     "mhc/rows-only", "mhc/rows-first", "mhc/transposed-mix", "mhc/branch-per-stream", "mhc/overflowing-exp",
     "mhc/single-iteration", "mhc/detached-sinkhorn",
+    "elementwise/vector-alpha", "elementwise/raw-b", "elementwise/uninverted-b0", "elementwise/feature-reduction",
 )  # fmt: skip
 PAIRS = (
     "rmsnorm/centering+forgotten-gamma",
@@ -33,6 +34,7 @@ PAIRS = (
     "budget/mha-not-gqa+forgotten-norms",
     "qk_norm/forgotten-tau+keys-not-normalized",
     "mhc/rows-first+missing-sigmoid",
+    "elementwise/alpha-outside-tanh+raw-b",
 )
 BOTH = (
     ("rmsnorm/centering__var-mean", "swiglu/swapped-gate-up"),
