@@ -28,6 +28,7 @@ MISTAKES = (
     "placement/normalized-residual", "placement/parallel-branches", "placement/stale-residual__hf",
     "placement/output-for-post", "placement/added-epsilon",
     "gpt_oss/contiguous-halves", "gpt_oss/symmetric-gate-clamp", "gpt_oss/missing-plus-one",
+    "elementwise/vector-alpha", "elementwise/raw-b", "elementwise/uninverted-b0", "elementwise/feature-reduction",
 )  # fmt: skip
 PAIRS = (
     "rmsnorm/centering+forgotten-gamma",
@@ -38,6 +39,7 @@ PAIRS = (
     "mhc/rows-first+missing-sigmoid",
     "placement/parallel-branches+shared-norm",
     "gpt_oss/symmetric-gate-clamp+up-clamped-above-only",
+    "elementwise/alpha-outside-tanh+raw-b",
 )
 BOTH = (
     ("rmsnorm/centering__var-mean", "swiglu/swapped-gate-up"),

@@ -27,6 +27,7 @@ EXERCISES: dict[str, Exercise] = {
         Exercise("mhc", "hyper_connections.py", 16.0, "M6 §12, W6"),
         Exercise("placement", "block.py", 10.0, "M6 §4, §6, W6"),
         Exercise("gpt_oss", "gpt_oss.py", 8.0, "M6 §9, §15"),
+        Exercise("elementwise", "elementwise.py", 6.0, "M6 §11"),
     )
 }
 

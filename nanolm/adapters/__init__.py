@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from nanolm.adapters import block_file, budget_file, gpt_oss_file, hyper_connections_file, modules_file, qk_norm_file
+from nanolm.adapters import (
+    block_file,
+    budget_file,
+    elementwise_file,
+    gpt_oss_file,
+    hyper_connections_file,
+    modules_file,
+    qk_norm_file,
+)
 from nanolm.adapters.student import Student
 
 Adapter = Callable[[Student], None]
@@ -53,4 +61,8 @@ ENTRIES: Mapping[str, Entry] = {
     "forward_scale_refusal": Entry("placement", block_file.forward_scale_refusal),
     "split_gate_up": Entry("gpt_oss", gpt_oss_file.split_gate_up),
     "clamped_swiglu": Entry("gpt_oss", gpt_oss_file.clamped_swiglu),
+    "dyt": Entry("elementwise", elementwise_file.dyt),
+    "dyt_fresh": Entry("elementwise", elementwise_file.dyt_fresh),
+    "dyisru": Entry("elementwise", elementwise_file.dyisru),
+    "dyisru_fresh": Entry("elementwise", elementwise_file.dyisru_fresh),
 }
