@@ -25,6 +25,7 @@ EXERCISES: dict[str, Exercise] = {
         Exercise("budget", "budget.py", 12.0, "M6 §9, §10, W6"),
         Exercise("qk_norm", "qk_norm.py", 12.0, "M6 §7"),
         Exercise("mhc", "hyper_connections.py", 16.0, "M6 §12, W6"),
+        Exercise("numpy_bridge", "numpy_bridge.py", 10.0, "M6 §5, §8, §9, §13"),
     )
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from nanolm.adapters import budget_file, hyper_connections_file, modules_file, qk_norm_file
+from nanolm.adapters import budget_file, hyper_connections_file, modules_file, numpy_bridge_file, qk_norm_file
 from nanolm.adapters.student import Student
 
 Adapter = Callable[[Student], None]
@@ -44,4 +44,13 @@ ENTRIES: Mapping[str, Entry] = {
     "mix_streams": Entry("mhc", hyper_connections_file.mix_streams),
     "hyper_connection_step": Entry("mhc", hyper_connections_file.hyper_connection_step),
     "mhc_step": Entry("mhc", hyper_connections_file.mhc_step),
+    "numpy_rms_norm": Entry("numpy_bridge", numpy_bridge_file.rms_norm),
+    "numpy_layer_norm": Entry("numpy_bridge", numpy_bridge_file.layer_norm),
+    "numpy_stable_sigmoid": Entry("numpy_bridge", numpy_bridge_file.stable_sigmoid),
+    "numpy_silu": Entry("numpy_bridge", numpy_bridge_file.silu),
+    "numpy_gelu": Entry("numpy_bridge", numpy_bridge_file.gelu),
+    "numpy_gelu_sigmoid": Entry("numpy_bridge", numpy_bridge_file.gelu_sigmoid),
+    "numpy_swiglu": Entry("numpy_bridge", numpy_bridge_file.swiglu),
+    "numpy_swiglu_mlp": Entry("numpy_bridge", numpy_bridge_file.swiglu_mlp),
+    "numpy_refusal": Entry("numpy_bridge", numpy_bridge_file.refusal),
 }
