@@ -25,6 +25,8 @@ MISTAKES = (
     "qk_norm/hard-clip",
     "mhc/rows-only", "mhc/rows-first", "mhc/transposed-mix", "mhc/branch-per-stream", "mhc/overflowing-exp",
     "mhc/single-iteration", "mhc/detached-sinkhorn",
+    "numpy_bridge/tanh-gelu", "numpy_bridge/overflowing-sigmoid", "numpy_bridge/float64-output",
+    "numpy_bridge/unbiased-variance", "numpy_bridge/symmetric-gate-clamp", "numpy_bridge/missing-validation",
 )  # fmt: skip
 PAIRS = (
     "rmsnorm/centering+forgotten-gamma",
@@ -33,6 +35,7 @@ PAIRS = (
     "budget/mha-not-gqa+forgotten-norms",
     "qk_norm/forgotten-tau+keys-not-normalized",
     "mhc/rows-first+missing-sigmoid",
+    "numpy_bridge/float64-output+tanh-gelu",
 )
 BOTH = (
     ("rmsnorm/centering__var-mean", "swiglu/swapped-gate-up"),
