@@ -1,4 +1,4 @@
-"""Exercises written without torch: its name is found on the page, and in a worker its operators are seen as they run."""
+"""Exercises written without torch: its name is found on the page, its operators are seen as they run in a worker."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ NAMED = {
 UNNAMED = {
     "docstring": '"""import torch would do all of this."""',
     "comment": "# import torch\nx = 1",
-    "string": 'message = "torch, torch.nn and sys.modules[\'torch\']"',
+    "string": "message = \"torch, torch.nn and sys.modules['torch']\"",
     "is it loaded?": 'import sys\nloaded = "torch" in sys.modules',
     "a name of one's own": "import numpy as np\ntorch = np\ny = torch.exp(0)",
     "an argument": "def f(torch): return torch.exp(0)",
@@ -103,7 +103,7 @@ FORBIDDEN = {
     "sigmoid": HIDDEN + SILU.format(f"return z * T.sigmoid({TENSOR}).numpy()"),
     "method": HIDDEN + SILU.format(f"return z * {TENSOR}.sigmoid().numpy()"),
     "library": HIDDEN + SILU.format(f"return T.nn.functional.silu({TENSOR}).numpy()"),
-    "caught": HIDDEN + SILU.format(f"try: return T.nn.functional.silu({TENSOR}).numpy()\n    except BaseException: pass"),
+    "caught": HIDDEN + SILU.format(f"try: return T.relu({TENSOR}).numpy()\n    except BaseException: return z"),
     "arithmetic": HIDDEN + SILU.format(f"t = {TENSOR}\n    return (t / (1 + (-t).exp())).numpy()"),
     "at import": f"{HIDDEN}T.ones(3)\n",
     "loop over modules": 'import sys\nT = next(m for n, m in sys.modules.items() if n[::-1] == "hcrot")\nT.ones(3)\n',

@@ -1,4 +1,4 @@
-"""Bridges between the exercises (M6 §5 B07, §9 B08): the same arithmetic in NumPy, in torch, and in torch's own operator.
+"""Bridges between the exercises (M6 §5 B07, §9 B08): the same arithmetic in NumPy, in torch, in torch's own operator.
 
 No points hang on these: they show that what you wrote twice is one thing. Each needs the exercises that it compares;
 while one of them is unwritten, or not part of the course yet, its bridge is skipped.
