@@ -66,7 +66,7 @@ def arguments_of(name: str, rng: np.random.Generator, *leading: int) -> dict[str
     return {"z": tensor(3 * rng.standard_normal((*leading, D)))}
 
 
-LAYOUTS = ((), (B,), (B, S), (B, S, 2))
+LAYOUTS = ((), (B,), (B, S, 2))
 
 LIMITED = {"alpha": 1.702, "gate_limit": 1.0, "up_limit": 2.0, "shift_up": 1.0}
 """Options of swiglu that all matter."""
