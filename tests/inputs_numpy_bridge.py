@@ -39,6 +39,12 @@ def shifts(rng: np.random.Generator, width: int) -> Tensor:
     return tensor(rng.uniform(0.5, 2.0, width) * np.where(np.arange(width) % 2, -1.0, 1.0))
 
 
+def large_centred_rows(rng: np.random.Generator, *shape: int) -> Tensor:
+    """float64 rows of mean zero in float64 and of a size beside which eps is nothing, wherever it stands."""
+    rows = rng.standard_normal(shape)
+    return tensor(2.0**27 * (rows - rows.mean(axis=-1, keepdims=True)), torch.float64)
+
+
 def norm_arguments(rng: np.random.Generator, *leading: int) -> dict[str, Tensor]:
     """x: [*leading, D] of centred rows, gamma and beta: [D]."""
     return {"x": centred_rows(rng, *leading, D), "gamma": gains(rng, D), "beta": shifts(rng, D)}

@@ -57,6 +57,7 @@ def test_numpy_bridge_norms_match_the_formula(numpy_bridge: Functions, rng: np.r
     """Random rows of different sizes, with and without gamma and beta."""
     arguments = given.norm_arguments(rng, B, S)
     x, gamma, beta = arguments.values()
+    x = 16 * x  # eps does not show
     for gain in (None, gamma):
         of = f"rms_norm(x{', gamma' if gain is not None else ''})"
         y = numpy_bridge.rms_norm(x, gain, EPS)
@@ -87,7 +88,7 @@ def test_numpy_bridge_norms_of_constant_rows(numpy_bridge: Functions) -> None:
 
 @pytest.mark.graded(
     "numpy_bridge",
-    points=1.0,
+    points=0.5,
     catches=("eps-outside-sqrt", "missing-eps", "hardcoded-eps", "default-eps", "clamped-denominator", "missing-sqrt"),
 )
 def test_numpy_bridge_norms_add_eps_inside_the_root(numpy_bridge: Functions) -> None:
@@ -135,14 +136,13 @@ def test_numpy_bridge_norms_keep_the_dtype(numpy_bridge: Functions, rng: np.rand
 
 @pytest.mark.graded("numpy_bridge", points=0.5, catches=("narrowed-float64",))
 def test_numpy_bridge_norms_keep_float64s_precision(numpy_bridge: Functions, rng: np.random.Generator) -> None:
-    """float64 rows are worked in float64: both norms are right to twelve digits."""
-    x, gamma, beta = given.in_dtype(given.norm_arguments(rng, B, S), torch.float64).values()
+    """float64 rows are worked in float64: both norms are right to twelve digits, where eps is too small to matter."""
+    x = given.large_centred_rows(rng, B, S, D)
     exact = {"rtol": tolerances.FLOAT64, "atol": tolerances.FLOAT64}
-    y = numpy_bridge.rms_norm(x, gamma)
-    checks.close(y, oracles.rms_rows(rows=x, gain=gamma), **exact, of="rms_norm(float64 x, gamma)")
-    y = numpy_bridge.layer_norm(x, gamma, beta)
-    expected = oracles.layer_rows(rows=x, gain=gamma, shift=beta)
-    checks.close(y, expected, **exact, of="layer_norm(float64 x, gamma, beta)")
+    y = numpy_bridge.rms_norm(x)
+    checks.close(y, oracles.rms_rows(rows=x), **exact, of="rms_norm(float64 x)")
+    y = numpy_bridge.layer_norm(x)
+    checks.close(y, oracles.layer_rows(rows=x), **exact, of="layer_norm(float64 x)")
 
 
 @pytest.mark.graded("numpy_bridge", points=0.5, catches=("missing-validation", "wrong-exception"))
@@ -180,7 +180,7 @@ def test_numpy_bridge_sigmoids_match_the_formula(numpy_bridge: Functions, rng: n
             checks.close(activation({"z": points}), oracles.curve(name=name, at=points), **near(dtype)._asdict(), of=of)
 
 
-@pytest.mark.graded("numpy_bridge", points=0.5, catches=("tanh-gelu", "sigmoid-gelu", "coarse-erf"))
+@pytest.mark.graded("numpy_bridge", points=1.0, catches=("tanh-gelu", "sigmoid-gelu", "coarse-erf"))
 def test_numpy_bridge_gelu_is_exact(numpy_bridge: Functions, rng: np.random.Generator) -> None:
     """Φ(1) = 0.841344746068543 and random points between -8 and 8, to 1e-12 in float64; in float32 too (M6 §8)."""
     gelu = numpy_bridge.activations["gelu"]
