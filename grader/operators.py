@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.overrides import TorchFunctionMode
 
 from nanolm.protocol import Outcome, Place, StudentFault
 
@@ -80,26 +80,28 @@ def _students_line(frame: types.FrameType | None) -> Place | None:
     return Place(frame.f_code.co_filename, frame.f_lineno) if frame is not None else None
 
 
-class WithoutTorch(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """While this is entered, an operator of torch that a line of the submission leads to ends in `refuse`.
+class WithoutTorch(TorchFunctionMode):
+    """While this is entered, a function of torch that a line of the submission leads to ends in `refuse`.
 
     For exercises that are to be written without torch: this process has imported it, and a name put together as the
     code runs finds it in `sys.modules`. Adapters may use torch; no line of the submission is on the stack then. Holds
-    for the thread that enters it.
+    for the thread that enters it, and for functions and methods as Python calls them. A TorchDispatchMode would see
+    scripted code too, but its first operator imports half a thousand modules, a second in every worker.
     """
 
     def __init__(self, refuse: Refuse) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self._refuse = refuse
 
-    def __torch_dispatch__(
+    def __torch_function__(
         self, func: Any, types: Iterable[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Called for every operator in the place of its kernel."""
+        """Called in the place of every function and method of torch."""
         if (place := _students_line(sys._getframe(1))) is not None:
+            name = getattr(func, "__name__", "function")
             message = (
-                f"{place.file} line {place.line} calls torch's {func.__name__.partition('.')[0]}: this exercise is "
-                "written with NumPy and the standard library alone, without torch."
+                f"{place.file} line {place.line} calls torch's {name}: this exercise is written with NumPy and the "
+                "standard library alone, without torch."
             )
             self._refuse(StudentFault(Outcome.FORBIDDEN, message, place=place))
         return func(*args, **(kwargs or {}))

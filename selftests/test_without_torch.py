@@ -115,11 +115,13 @@ ORDINARY = {
     "jaxtyping": "from jaxtyping import Float\nX = Float[np.ndarray, '2']\nisinstance(np.ones(2), X)\n",
     "looked at": HIDDEN + "T.__version__\n",
 }
+SCIPY_OR_MATH = "try:\n    from scipy.special import erf\nexcept ImportError:\n    erf = None\n"
 
 
 @pytest.fixture(scope="module")
 def graded() -> dict[str, SubmissionResult]:
     texts = {name: SOLUTION + more for name, more in (FORBIDDEN | ORDINARY).items()}
+    texts["scipy or math"] = SOLUTION.replace("math\n", f"math\n\n{SCIPY_OR_MATH}", 1)
     texts["scipy"] = SOLUTION.replace("import math\n", "import math\n\nfrom scipy.special import erf\n")
     jobs = [Job(name, given(ROOT) | {"numpy_bridge.py": text}) for name, text in texts.items()]
     settings = Settings(ROOT, ("numpy_bridge",), round="self-test", secret=b"a secret")
@@ -137,7 +139,7 @@ def test_every_test_is_forbidden_once_torch_computes(name: str, graded: dict[str
     assert "written with NumPy and the standard library alone" in verdicts[0].message
 
 
-@pytest.mark.parametrize("name", ORDINARY)
+@pytest.mark.parametrize("name", [*ORDINARY, "scipy or math"])
 def test_what_does_not_compute_with_torch_loses_nothing(name: str, graded: dict[str, SubmissionResult]) -> None:
     assert [f"{v.test}: {v.message}" for v in graded[name].verdicts if v.outcome is not Outcome.PASSED] == []
 
