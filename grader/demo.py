@@ -29,6 +29,8 @@ MISTAKES = (
     "placement/output-for-post", "placement/added-epsilon",
     "gpt_oss/contiguous-halves", "gpt_oss/symmetric-gate-clamp", "gpt_oss/missing-plus-one",
     "elementwise/vector-alpha", "elementwise/raw-b", "elementwise/uninverted-b0", "elementwise/feature-reduction",
+    "numpy_bridge/tanh-gelu", "numpy_bridge/overflowing-sigmoid", "numpy_bridge/float64-output",
+    "numpy_bridge/unbiased-variance", "numpy_bridge/symmetric-gate-clamp", "numpy_bridge/missing-validation",
 )  # fmt: skip
 PAIRS = (
     "rmsnorm/centering+forgotten-gamma",
@@ -40,6 +42,7 @@ PAIRS = (
     "placement/parallel-branches+shared-norm",
     "gpt_oss/symmetric-gate-clamp+up-clamped-above-only",
     "elementwise/alpha-outside-tanh+raw-b",
+    "numpy_bridge/float64-output+tanh-gelu",
 )
 BOTH = (
     ("rmsnorm/centering__var-mean", "swiglu/swapped-gate-up"),

@@ -28,6 +28,7 @@ EXERCISES: dict[str, Exercise] = {
         Exercise("placement", "block.py", 10.0, "M6 §4, §6, W6"),
         Exercise("gpt_oss", "gpt_oss.py", 8.0, "M6 §9, §15"),
         Exercise("elementwise", "elementwise.py", 6.0, "M6 §11"),
+        Exercise("numpy_bridge", "numpy_bridge.py", 10.0, "M6 §5, §8, §9, §13"),
     )
 }
 

@@ -16,6 +16,7 @@ from nanolm.adapters import (
     gpt_oss_file,
     hyper_connections_file,
     modules_file,
+    numpy_bridge_file,
     qk_norm_file,
 )
 from nanolm.adapters.student import Student
@@ -65,4 +66,13 @@ ENTRIES: Mapping[str, Entry] = {
     "dyt_fresh": Entry("elementwise", elementwise_file.dyt_fresh),
     "dyisru": Entry("elementwise", elementwise_file.dyisru),
     "dyisru_fresh": Entry("elementwise", elementwise_file.dyisru_fresh),
+    "numpy_rms_norm": Entry("numpy_bridge", numpy_bridge_file.rms_norm),
+    "numpy_layer_norm": Entry("numpy_bridge", numpy_bridge_file.layer_norm),
+    "numpy_stable_sigmoid": Entry("numpy_bridge", numpy_bridge_file.stable_sigmoid),
+    "numpy_silu": Entry("numpy_bridge", numpy_bridge_file.silu),
+    "numpy_gelu": Entry("numpy_bridge", numpy_bridge_file.gelu),
+    "numpy_gelu_sigmoid": Entry("numpy_bridge", numpy_bridge_file.gelu_sigmoid),
+    "numpy_swiglu": Entry("numpy_bridge", numpy_bridge_file.swiglu),
+    "numpy_swiglu_mlp": Entry("numpy_bridge", numpy_bridge_file.swiglu_mlp),
+    "numpy_refusal": Entry("numpy_bridge", numpy_bridge_file.refusal),
 }

@@ -12,6 +12,7 @@ from nanolm.probes import (
     gpt_oss_file,
     hyper_connections_file,
     modules_file,
+    numpy_bridge_file,
     qk_norm_file,
 )
 from nanolm.probes.probe import Probe
@@ -27,4 +28,5 @@ PROBES: dict[str, tuple[Probe, ...]] = {
     "placement": block_file.PLACEMENT,
     "gpt_oss": gpt_oss_file.GPT_OSS,
     "elementwise": elementwise_file.ELEMENTWISE,
+    "numpy_bridge": numpy_bridge_file.NUMPY_BRIDGE,
 }
