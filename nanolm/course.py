@@ -32,7 +32,7 @@ EXERCISES: dict[str, Exercise] = {
     )
 }
 
-GIVEN_FILES = ("config.py",)
+GIVEN_FILES = ("config.py", "attention.py", "model.py")
 """Files that the course supplies; a submission's own version of them is never used."""
 
 

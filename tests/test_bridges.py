@@ -1,13 +1,12 @@
 """Bridges between the exercises (M6 §5 B07, §9 B08): the same arithmetic in NumPy, in torch, in torch's own operator.
 
 No points hang on these: they show that what you wrote twice is one thing. Each needs the exercises that it compares;
-while one of them is unwritten, or not part of the course yet, its bridge is skipped.
+while one of them is unwritten, its bridge is skipped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -16,57 +15,19 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from nanolm import checks
-from nanolm.checks import CheckFailure
-from nanolm.course import EXERCISES
-from nanolm.implementation import Implementation, TestCut
-from nanolm.judge import fault_words
-from nanolm.protocol import Outcome, Reply, Scalar, StudentFault
+from nanolm.protocol import Reply
 from tests import inputs, oracles, tolerances
 from tests.inputs import B, D, S, tensor
 from tests.oracles import Array
+from tests.ungraded import Call, bridge, call
+
+__all__ = ["call"]
 
 EPS = 1e-6
 GPT_OSS = {"alpha": 1.702, "gate_limit": 7.0, "up_limit": 7.0, "shift_up": 1.0}
 """The options that make numpy_bridge's swiglu the clamped one of gpt-oss."""
 
 SLOPE, LIMIT = 1.702, 7.0
-
-Call = Callable[..., Reply]
-
-
-@contextmanager
-def bridge() -> Iterator[None]:
-    """What an implementation did wrong, in words and without a traceback."""
-    try:
-        yield
-    except (StudentFault, TestCut) as error:
-        pytest.fail(fault_words(error.fault if isinstance(error, TestCut) else error), pytrace=False)
-    except CheckFailure as failure:
-        pytest.fail(str(failure), pytrace=False)
-
-
-@pytest.fixture
-def call(implementation: Implementation) -> Call:
-    """One call of an entry point of any exercise of the course."""
-
-    def run(
-        exercise: str,
-        entry: str,
-        tensors: Mapping[str, Tensor],
-        scalars: Mapping[str, Scalar] | None = None,
-        upstream: Tensor | None = None,
-    ) -> Reply:
-        if exercise not in EXERCISES:
-            pytest.skip(f"needs {exercise}, which this course does not have yet")
-        weights = None if upstream is None else {"y": upstream}
-        try:
-            return implementation.call(entry, tensors, scalars, upstream=weights)
-        except StudentFault as fault:
-            if fault.outcome is Outcome.NOT_ATTEMPTED:
-                pytest.skip(f"needs {exercise}")
-            raise
-
-    return run
 
 
 def norm_of_torch(call: Call, x: Tensor, gamma: Tensor, upstream: Tensor | None = None) -> Reply:

@@ -98,9 +98,9 @@ def norm_geometry(lab: Lab) -> Result:
         "mean ‖x‖²/D",
         "its spread",
         "√(2/D)",
-        "‖RMSNorm(x)‖/√D",
-        "‖LayerNorm(x)‖/√D",
-        "|mean of LayerNorm(x)|",
+        "RMSNorm",
+        "LayerNorm",
+        "its mean",
     )
     worked = (
         *_worked("RMSNorm(3, 4)", three_four, (0.85, 1.13), 0.005),
@@ -109,7 +109,13 @@ def norm_geometry(lab: Lab) -> Result:
         *_worked("LayerNorm(2, -1, 3, 0)", four_centred, (0.632, -1.265, 1.265, -0.632), 0.0005),
     )
     return Result(
-        tables=(Table(columns, tuple(rows), "1000 vectors of standard normals at each width"),),
+        tables=(
+            Table(
+                columns,
+                tuple(rows),
+                "1000 vectors of standard normals a width; RMSNorm, LayerNorm: length / √D, the furthest from 1",
+            ),
+        ),
         numbers=worked,
         claims=(
             Claim("before its gain, RMSNorm puts a vector on the sphere of radius √D", off_sphere["RMSNorm"] < 1e-4),
