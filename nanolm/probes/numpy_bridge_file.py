@@ -20,6 +20,7 @@ SIZES = np.array([1.0, 2.0, 7.0])
 GAIN = np.array([0.5, 1.3, 1.9, 0.8])
 SHIFT = np.array([2.0, -3.0, 0.7, 1.1])
 CURVE = np.array([-8.0, -3.0, -1.0, -0.25, 0.25, 1.0, 3.0, 8.0])
+DOUBLE = torch.float64
 FAR = np.array([-1e4, -800.0, -100.0, -30.0, 30.0, 100.0, 800.0, 1e4])
 
 Reader = Callable[[Reply], tuple[str, Array]]
@@ -88,7 +89,7 @@ def _refused(function: str, label: str, values: dict[str, object], **scalars: Sc
 def _both_norms(*, layer: bool) -> tuple[Probe, ...]:
     """What the two norms have in common."""
     one, name = SIGNS.reshape(1, 1, 4), "layer_norm" if layer else "rms_norm"
-    nan, infinity = float("nan"), float("inf")
+    nan = float("nan")
     return (
         _norm("row", [[[2.0, -1.0, 3.0, 0.0]]], layer=layer),
         _norm("constant row", [[[4.0, 4.0, 4.0, 4.0]]], layer=layer, eps=1e-3),
@@ -105,17 +106,14 @@ def _both_norms(*, layer: bool) -> tuple[Probe, ...]:
         _norm("dtype of float16", one, layer=layer, of=torch.float16, read=dtype),
         _norm("dtype of float32", one, layer=layer, read=dtype),
         _norm("dtype of float32 with a gain", one, layer=layer, gamma=GAIN, read=dtype),
-        _norm("argument", 2.0 * one, layer=layer, after=True, read=arguments),
+        _norm("argument", [[[2.0, -1.0, 3.0, 0.0]]], layer=layer, after=True, read=arguments),
         _refused(name, "0-d", {"x": 3.0}),
         _refused(name, "an empty axis", {"x": np.zeros((3, 0))}),
         _refused(name, "NaN", {"x": [[1.0, nan]]}),
-        _refused(name, "infinity", {"x": [[1.0, infinity]]}),
         _refused(name, "eps of zero", {"x": one}, eps=0.0),
         _refused(name, "a negative eps", {"x": one}, eps=-1e-3),
         _refused(name, "eps of NaN", {"x": one}, eps=nan),
-        _refused(name, "an infinite eps", {"x": one}, eps=infinity),
         _refused(name, "a gain of [1]", {"x": one, "gamma": [2.0]}),
-        _refused(name, "a gain of [3]", {"x": one, "gamma": [2.0, 1.0, 3.0]}),
         _refused(name, "a gain of [2, 4]", {"x": np.stack([SIGNS, SIGNS]), "gamma": np.ones((2, 4))}),
     )
 
@@ -141,22 +139,19 @@ def _activation(
 
 
 def _activations(name: str, *known: float) -> tuple[Probe, ...]:
-    """`known`: the right values at log 3 and at -1."""
-    half, double = torch.float16, torch.float64
+    """The three that are built from a sigmoid; `known`: the right values at log 3 and at -1."""
     return (
-        _activation("curve", name, CURVE),
         _activation("far", name, FAR),
-        _activation("far in float16", name, FAR, of=half, rtol=4e-3),
-        _activation("digits", name, [np.log(3.0), -1.0], of=double, read=digits(*known)),
-        _activation("digits far out", name, [25.0], of=double, read=digits(1.0 if name == "stable_sigmoid" else 25.0)),
-        _activation("argument", name, CURVE, after=True, read=arguments),
+        _activation("far in float16", name, FAR, of=torch.float16, rtol=4e-3),
+        _activation("digits", name, [np.log(3.0), -1.0], of=DOUBLE, read=digits(*known)),
+        _activation("digits far out", name, [25.0], of=DOUBLE, read=digits(1.0 if name == "stable_sigmoid" else 25.0)),
     )
 
 
 _ONES = np.ones(8)
 _PAIR = np.stack([SIGNS, 2 * SIGNS])
 _MLP = {"w_gate": random(2, 3, 4) / 2, "w_up": random(3, 3, 4) / 2, "w_down": random(4, 4, 3) / 2}
-_NAN, _INFINITY = float("nan"), float("inf")
+_NAN = float("nan")
 
 NUMPY_BRIDGE = (
     *_both_norms(layer=False),
@@ -168,8 +163,13 @@ NUMPY_BRIDGE = (
     _refused("layer_norm", "a shift of [1]", {"x": SIGNS, "beta": [2.0]}),
     *_activations("stable_sigmoid", 0.75, 0.2689414213699951),
     *_activations("silu", 0.8239592165010823, -0.2689414213699951),
-    *_activations("gelu", 0.9492355054401483, -0.15865525393145707),
+    _activation("argument", "silu", CURVE, after=True, read=arguments),
+    _activation("curve", "gelu", CURVE),
+    _activation(
+        "digits", "gelu", [np.log(3.0), -1.0], of=DOUBLE, read=digits(0.9492355054401483, -0.15865525393145707)
+    ),
     *_activations("gelu_sigmoid", 0.9518811314685676, -0.1542042340671787),
+    _activation("curve", "gelu_sigmoid", CURVE),
     _swiglu("plain", CURVE, _ONES),
     _swiglu("branches", [1.0, 3.0, -2.0], [3.0, 1.0, 0.5]),
     _swiglu("alpha", CURVE, _ONES, alpha=1.702),
@@ -185,13 +185,9 @@ NUMPY_BRIDGE = (
     _swiglu("arguments", CURVE, CURVE, after=True, read=arguments, gate_limit=0.5, up_limit=0.5),
     _refused("swiglu", "shapes that broadcast", {"gate": _PAIR, "up": SIGNS}),
     _refused("swiglu", "NaN in the gate", {"gate": [_NAN], "up": [1.0]}),
-    _refused("swiglu", "infinity in up", {"gate": [1.0], "up": [_INFINITY]}),
     _refused("swiglu", "a gate limit of zero", {"gate": SIGNS, "up": SIGNS}, gate_limit=0.0),
-    _refused("swiglu", "a negative up limit", {"gate": SIGNS, "up": SIGNS}, up_limit=-1.0),
     _refused("swiglu", "a gate limit of NaN", {"gate": SIGNS, "up": SIGNS}, gate_limit=_NAN),
-    _refused("swiglu", "an infinite up limit", {"gate": SIGNS, "up": SIGNS}, up_limit=_INFINITY),
     _refused("swiglu", "alpha of NaN", {"gate": SIGNS, "up": SIGNS}, alpha=_NAN),
-    _refused("swiglu", "an infinite shift", {"gate": SIGNS, "up": SIGNS}, shift_up=_INFINITY),
     Probe("swiglu_mlp: tokens", _call("swiglu_mlp", {"x": random(1, 1, 2, 3), **_MLP})),
     Probe("swiglu_mlp: one token", _call("swiglu_mlp", {"x": random(1, 3), **_MLP})),
     Probe("swiglu_mlp: four axes", _call("swiglu_mlp", {"x": random(1, 2, 1, 2, 3), **_MLP})),
