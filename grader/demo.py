@@ -25,6 +25,12 @@ MISTAKES = (
     "qk_norm/hard-clip",
     "mhc/rows-only", "mhc/rows-first", "mhc/transposed-mix", "mhc/branch-per-stream", "mhc/overflowing-exp",
     "mhc/single-iteration", "mhc/detached-sinkhorn",
+    "placement/normalized-residual", "placement/parallel-branches", "placement/stale-residual__hf",
+    "placement/output-for-post", "placement/added-epsilon",
+    "gpt_oss/contiguous-halves", "gpt_oss/symmetric-gate-clamp", "gpt_oss/missing-plus-one",
+    "elementwise/vector-alpha", "elementwise/raw-b", "elementwise/uninverted-b0", "elementwise/feature-reduction",
+    "numpy_bridge/tanh-gelu", "numpy_bridge/overflowing-sigmoid", "numpy_bridge/float64-output",
+    "numpy_bridge/unbiased-variance", "numpy_bridge/symmetric-gate-clamp", "numpy_bridge/missing-validation",
 )  # fmt: skip
 PAIRS = (
     "rmsnorm/centering+forgotten-gamma",
@@ -33,6 +39,10 @@ PAIRS = (
     "budget/mha-not-gqa+forgotten-norms",
     "qk_norm/forgotten-tau+keys-not-normalized",
     "mhc/rows-first+missing-sigmoid",
+    "placement/parallel-branches+shared-norm",
+    "gpt_oss/symmetric-gate-clamp+up-clamped-above-only",
+    "elementwise/alpha-outside-tanh+raw-b",
+    "numpy_bridge/float64-output+tanh-gelu",
 )
 BOTH = (
     ("rmsnorm/centering__var-mean", "swiglu/swapped-gate-up"),
@@ -40,6 +50,7 @@ BOTH = (
     ("swiglu/relu-gate", "budget/forgotten-norms"),
     ("budget/round-to-nearest", "mhc/columns-only"),
     ("qk_norm/forgotten-gamma", "mhc/read-mean"),
+    ("mhc/rows-only__loop", "placement/post-for-pre"),
 )
 ACCEPTED = 8
 """How many right answers, written differently, are in the class."""

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from nanolm.protocol import Outcome, Place, StudentFault
 
@@ -63,15 +64,47 @@ def _kernel(name: str, refuse: Refuse) -> Callable[..., NoReturn]:
 
 def _fault(name: str, frame: types.FrameType | None) -> StudentFault:
     """The fault of a call, with the student's line where one is on the stack: a thread of torch's code has none."""
-    while frame is not None and not frame.f_code.co_filename.startswith("exercises/"):
-        frame = frame.f_back
-    place = Place(frame.f_code.co_filename, frame.f_lineno) if frame is not None else None
+    place = _students_line(frame)
     where = f"{place.file} line {place.line}" if place is not None else "this code"
     return StudentFault(
         Outcome.FORBIDDEN,
         f"{where} calls torch's {name}: it is the answer to this exercise. Write it from elementary operations.",
         place=place,
     )
+
+
+def _students_line(frame: types.FrameType | None) -> Place | None:
+    """The innermost line of the submission that this frame was called from."""
+    while frame is not None and not frame.f_code.co_filename.startswith("exercises/"):
+        frame = frame.f_back
+    return Place(frame.f_code.co_filename, frame.f_lineno) if frame is not None else None
+
+
+class WithoutTorch(TorchFunctionMode):
+    """While this is entered, a function of torch that a line of the submission leads to ends in `refuse`.
+
+    For exercises that are to be written without torch: this process has imported it, and a name put together as the
+    code runs finds it in `sys.modules`. Adapters may use torch; no line of the submission is on the stack then. Holds
+    for the thread that enters it, and for functions and methods as Python calls them. A TorchDispatchMode would see
+    scripted code too, but its first operator imports half a thousand modules, a second in every worker.
+    """
+
+    def __init__(self, refuse: Refuse) -> None:
+        super().__init__()
+        self._refuse = refuse
+
+    def __torch_function__(
+        self, func: Any, types: Iterable[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Called in the place of every function and method of torch."""
+        if (place := _students_line(sys._getframe(1))) is not None:
+            name = getattr(func, "__name__", "function")
+            message = (
+                f"{place.file} line {place.line} calls torch's {name}: this exercise is written with NumPy and the "
+                "standard library alone, without torch."
+            )
+            self._refuse(StudentFault(Outcome.FORBIDDEN, message, place=place))
+        return func(*args, **(kwargs or {}))
 
 
 def _block_decompositions(names: list[str]) -> None:

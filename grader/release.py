@@ -1,4 +1,4 @@
-"""The students' copy: stubs, tests and the course kit, with project files of its own and no answer in it.
+"""The students' copy: stubs, tests, the course kit and the pages, with project files of its own and no answer in it.
 
 What is copied is a short list of folders and files, never "everything but". What then stands in the copy is read again,
 line by line, before it gets its name: see `grader.leaks` for what counts as a leak.
@@ -22,10 +22,10 @@ from grader.sync import problems
 from nanolm.cli import STUDENTS
 from nanolm.course import EXERCISES
 
-FOLDERS = ("exercises", "tests", "nanolm", "release")
-"""Folders that students get; `release/` holds the notebooks and may be absent."""
+FOLDERS = ("exercises", "tests", "nanolm", "docs/exercises", "release")
+"""Folders that students get; `release/` holds the notebooks and may be absent. `source/` holds answers: never."""
 
-FILES = ("conftest.py", "LICENSE")
+FILES = ("conftest.py", "LICENSE", "docs/notation.md", "docs/reading-a-block.md")
 
 TEMPLATES = Path(__file__).parent / "students"
 PROJECT_FILES = {
@@ -36,7 +36,7 @@ PROJECT_FILES = {
 }
 """Name in the copy → its template. Templates end in `.in`, so that no tool takes one for a project file of ours."""
 
-GRADERS_ONLY = ("msgspec", "rich")
+GRADERS_ONLY = ("msgspec", "pyseccomp")
 """Dependencies that the grader needs and a student does not."""
 
 CACHES = re.compile(r"\.|__pycache__$|.*\.(pyc|egg-info)$")

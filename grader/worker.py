@@ -13,6 +13,7 @@ import resource
 import signal
 import socket
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -35,7 +36,7 @@ from grader.wire import (
 )
 from nanolm.adapters import ENTRIES
 from nanolm.execution import Executor
-from nanolm.from_scratch import FORBIDDEN_OPERATORS
+from nanolm.from_scratch import FORBIDDEN_OPERATORS, WITHOUT_TORCH
 from nanolm.protocol import Call, Outcome, StudentFault
 from nanolm.sources import TextSource
 
@@ -129,7 +130,8 @@ def serve(connection: socket.socket) -> None:
     while (frame := _receive(connection, inbox)) is not None:
         call = decode_call(frame)
         guard.begin(call, frame.sequence)
-        reply = answer(executor, call, frame.sequence)
+        with guard.watching(call):
+            reply = answer(executor, call, frame.sequence)
         _flush()
         connection.sendall(reply)
 
@@ -151,6 +153,12 @@ class Guard:
         if exercise not in self._blocked:
             self._blocked.add(exercise)
             operators.block(FORBIDDEN_OPERATORS.get(exercise, ()), self._refuse)
+
+    def watching(self, call: Call) -> AbstractContextManager[object]:
+        """Around a call: its exercise may be one that is written without torch."""
+        if ENTRIES[call.entry].exercise in WITHOUT_TORCH:
+            return operators.WithoutTorch(self._refuse)
+        return nullcontext()
 
     def _refuse(self, fault: StudentFault) -> NoReturn:
         try:

@@ -14,6 +14,7 @@ GROUP = "nanolm.commands"
 SUMMARIES = {
     "check": "run the tests on your exercises and print the scoreboard",
     "doctor": "say whether this machine is ready, and what to do if not",
+    "experiment": "run one of the course's experiments on your exercises",
     "grade": "grade submissions: one table, and a JSON file",
     "regrade": "grade a round again after a change of tests: who gains, who loses, why",
     "verify": "prove the tests: every banked mistake dies and is named, right answers lose nothing",
@@ -24,7 +25,7 @@ SUMMARIES = {
 }
 """Every sub-command of the project. Those that are not installed here are the instructors'."""
 
-STUDENTS = ("check", "doctor")
+STUDENTS = ("check", "doctor", "experiment")
 
 
 def commands() -> dict[str, EntryPoint]:

@@ -25,10 +25,14 @@ EXERCISES: dict[str, Exercise] = {
         Exercise("budget", "budget.py", 12.0, "M6 §9, §10, W6"),
         Exercise("qk_norm", "qk_norm.py", 12.0, "M6 §7"),
         Exercise("mhc", "hyper_connections.py", 16.0, "M6 §12, W6"),
+        Exercise("placement", "block.py", 10.0, "M6 §4, §6, W6"),
+        Exercise("gpt_oss", "gpt_oss.py", 8.0, "M6 §9, §15"),
+        Exercise("elementwise", "elementwise.py", 6.0, "M6 §11"),
+        Exercise("numpy_bridge", "numpy_bridge.py", 10.0, "M6 §5, §8, §9, §13"),
     )
 }
 
-GIVEN_FILES = ("config.py",)
+GIVEN_FILES = ("config.py", "attention.py", "model.py")
 """Files that the course supplies; a submission's own version of them is never used."""
 
 

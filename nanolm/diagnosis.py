@@ -135,7 +135,9 @@ def explain(exercise: str, observed: Observations, bank: Mapping[str, Observatio
     if REFERENCE not in known:
         return []
     right = known[REFERENCE]
-    probes = [probe for probe in PROBES[exercise] if probe.name in observed and probe.name in right]
+    # A function that nobody has written yet is no evidence, for or against: the others are judged by themselves.
+    attempted = {name for name, seen in observed.items() if seen.kind != Outcome.NOT_ATTEMPTED}
+    probes = [probe for probe in PROBES[exercise] if probe.name in attempted and probe.name in right]
     wrong = {probe.name for probe in probes if not same(probe, observed[probe.name], right[probe.name])}
     if not wrong:
         return []
@@ -144,6 +146,7 @@ def explain(exercise: str, observed: Observations, bank: Mapping[str, Observatio
     faults = {probe.name for probe in probes if observed[probe.name].kind in FAULTS}
     mute = coarse.union(faults, *plain)  # results that could be the same with one mistake more
     candidates: list[_Candidate] = []
+    whole: list[tuple[int, str]] = []
     for label, banked in known.items():
         if label == REFERENCE or not _same_faults(probes, observed, banked):
             continue
@@ -151,11 +154,14 @@ def explain(exercise: str, observed: Observations, bank: Mapping[str, Observatio
         agree = {p.name for p in probes if matches(p, observed[p.name], banked[p.name], right[p.name])}
         name = mistake_of(exercise, label)
         if len(agree) == len(probes) and len(observed) == len(right):
-            return [Explanation(name, frozenset(wrong), complete=True)]
+            elsewhere = {p.name for p in PROBES[exercise] if not same(p, banked[p.name], right[p.name])} - shown
+            whole.append((len(elsewhere), name))
         explained = (agree & wrong) - _no_evidence(plain, agree)
         if explained - coarse:
             groups = explained, shown, shown - agree, shown - (agree & mute) - (wrong - agree)
             candidates.append(_Candidate(name, *(frozenset(group) for group in groups)))
+    if whole:  # of several, the one that promises least of what was not written yet
+        return [Explanation(min(whole, key=lambda one: one[0])[1], frozenset(wrong), complete=True)]
     return _cover(candidates, wrong)
 
 

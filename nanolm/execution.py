@@ -21,6 +21,11 @@ from nanolm.protocol import Call, Outcome, Place, Reply, StudentFault
 from nanolm.sources import MissingFile, Source, display_name
 
 MESSAGE_LIMIT = 2000
+WHY_FORBIDDEN = {
+    "answer": "it is the answer to this exercise",
+    "torch": "this exercise is written with NumPy and the standard library alone, without torch",
+    "way-round": "it leads round the from-scratch rule",
+}
 LINE_END = re.compile(r"\r\n|\r|\n")
 """Where Python ends a line; `splitlines` would end one at a form feed too."""
 
@@ -81,11 +86,10 @@ class Executor:
         if not findings:
             return None
         file, first = findings[0]
-        why = "it is the answer to this exercise" if first.rule == "answer" else "it leads round the from-scratch rule"
         more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
         return StudentFault(
             Outcome.FORBIDDEN,
-            f"{file} line {first.line} uses {first.name}{more}: {why}. "
+            f"{file} line {first.line} uses {first.name}{more}: {WHY_FORBIDDEN[first.rule]}. "
             "Write it from elementary operations; keep comparisons with it in another file.",
             place=Place(file, first.line),
         )

@@ -26,6 +26,9 @@ NORM_OPERATORS = (*NORM_FUNCTIONS, "RMSNorm", "LayerNorm")
 FORBIDDEN_OPERATORS = {"rmsnorm": NORM_OPERATORS, "qk_norm": NORM_OPERATORS}
 """For each exercise, the last parts of torch names that are its answer."""
 
+WITHOUT_TORCH = frozenset({"numpy_bridge"})
+"""Exercises in which nothing of torch may be named or imported."""
+
 FORBIDDEN_BUILTINS = frozenset({"exec", "eval", "compile", "__import__"})
 FORBIDDEN_MODULES = frozenset({"importlib", "gc", "ctypes", "inspect"})
 FORBIDDEN_PATHS = ("code", "codeop", "runpy", "torch.jit.CompilationUnit")
@@ -49,11 +52,11 @@ DICT_SETTERS = frozenset({"update", "setdefault", "pop", "popitem", "clear", "__
 
 @dataclass(frozen=True)
 class Finding:
-    """A forbidden name in a file: the line, the name as it was written, and whether it is an answer or a way round."""
+    """A forbidden name in a file: the line, the name as it was written, and why it is forbidden."""
 
     line: int
     name: str
-    rule: str  # "answer" or "way-round"
+    rule: str  # "answer", "torch" or "way-round"
 
 
 def check_source(text: str, exercise: str) -> list[Finding]:
@@ -106,6 +109,7 @@ class _Judge:
         self.names = Names(tree)
         self.builtins = builtins
         self.operators = frozenset(FORBIDDEN_OPERATORS.get(exercise, ()))
+        self.without_torch = exercise in WITHOUT_TORCH
 
     def findings(self) -> Iterator[Finding]:
         """Every forbidden name, once a line."""
@@ -134,6 +138,8 @@ class _Judge:
 
     def _judge_path(self, path: str, written: str) -> Iterator[tuple[str, str]]:
         parts = path.split(".")
+        if "torch" in parts and self.without_torch:
+            yield written, "torch"
         if "torch" in parts:  # also `torch.nn.functional.torch` and the torch that another module has imported
             last = len(parts) - 1 - parts[::-1].index("torch")
             if parts[-1] in self.operators:
@@ -162,6 +168,9 @@ class _Judge:
             asked = {name.replace(":", ".").rpartition(".")[2] for name in self.names.strings(node.args[0], scope)}
             if asked & self.operators:
                 yield _written(node), "answer"
+            named = self.names.strings(node.args[0], scope) if self.without_torch else set[str]()
+            if any("torch" in name.replace(":", ".").split(".") for name in named):
+                yield _written(node), "torch"
 
     def _maybe_torchs(self, asked: set[str]) -> bool:
         """Whether names that are asked of something unknown may be asked of torch."""

@@ -12,7 +12,16 @@ from grader.pool import grade_all
 from grader.results import SubmissionResult
 from grader.session import Job, Settings
 from nanolm.course import EXERCISES
-from selftests.conformance.wrapped import Wrapped, feed_forwards, gpt_oss_norm, hyper_connections, qk_norms, rms_norms
+from selftests.conformance.wrapped import (
+    Wrapped,
+    clamped_activations,
+    feed_forwards,
+    gpt_oss_activation,
+    gpt_oss_norm,
+    hyper_connections,
+    qk_norms,
+    rms_norms,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 KNOWN_FAMILIES = (
@@ -20,15 +29,18 @@ KNOWN_FAMILIES = (
     "gemma GemmaRMSNorm",
     "olmoe OlmoeRMSNorm",
     "llama4 Llama4TextRMSNorm",
-    "deepseek_v4 DeepseekV4RMSNorm",
+    "gpt_oss GptOssRMSNorm",
 )
 
 
 def everything() -> list[Wrapped]:
     """All that is wrapped."""
-    ours = [gpt_oss_norm()] if sys.version_info >= (3, 12) else []
-    qk_norm, mhc = ((ROOT / "solutions" / EXERCISES[name].file).read_text("utf-8") for name in ("qk_norm", "mhc"))
-    return [*ours, *rms_norms(), *feed_forwards(), *qk_norms(qk_norm), *hyper_connections(mhc)]
+    qk_norm, mhc, gpt_oss = (
+        (ROOT / "solutions" / EXERCISES[name].file).read_text("utf-8") for name in ("qk_norm", "mhc", "gpt_oss")
+    )
+    ours = [gpt_oss_norm(), gpt_oss_activation(gpt_oss)] if sys.version_info >= (3, 12) else []
+    theirs = [*qk_norms(qk_norm), *hyper_connections(mhc), *clamped_activations(gpt_oss)]
+    return [*ours, *rms_norms(), *feed_forwards(), *theirs]
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +83,13 @@ def test_what_differs_loses_marks_and_is_named_for_it(graded: dict[str, tuple[Wr
 
 
 @pytest.mark.skipif(
-    sys.version_info < (3, 12), reason="LOUD: the gpt-oss package needs Python 3.12; its norm is untested"
+    sys.version_info < (3, 12), reason="LOUD: the gpt-oss package needs Python 3.12; its own code is untested"
 )
 def test_the_gpt_oss_reference_is_among_them(graded: dict[str, tuple[Wrapped, SubmissionResult]]) -> None:
-    assert "gpt-oss reference RMSNorm" in graded
+    assert {"gpt-oss reference RMSNorm", "gpt-oss reference swiglu"} <= set(graded)
+
+
+def test_halves_are_named_as_halves(graded: dict[str, tuple[Wrapped, SubmissionResult]]) -> None:
+    """Right for their checkpoints; a checkpoint of gpt-oss would be read wrongly by them (M6 §15)."""
+    for name in ("openai_privacy_filter OpenAIPrivacyFilterExperts", "minimax_m3_vl MiniMaxM3VLExperts"):
+        assert [cause.id for cause in graded[name][1].root_causes] == ["gpt_oss-contiguous-halves"]

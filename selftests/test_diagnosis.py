@@ -255,6 +255,32 @@ def test_a_result_that_needs_no_computing_speaks_for_no_mistake_where_it_comes_e
     assert explain("rmsnorm", changed(zeros, {n: RIGHT["rmsnorm"][n] for n in ("argument", "gradients")}), narrow) == []
 
 
+@pytest.mark.parametrize(
+    ("exercise", "label", "written"),
+    [
+        ("mhc", "mixing-dropped__no-mix", ("step", "residual", "write", "read", "branch")),
+        ("placement", "normalized-residual", ("pre",)),
+    ],
+)
+def test_what_is_not_written_yet_does_not_hide_a_name(exercise: str, label: str, written: tuple[str, ...]) -> None:
+    right, mistaken = RIGHT[exercise], fingerprints(exercise)[label]
+    observed = {
+        name: one if name.startswith(written) else Observation(Outcome.NOT_ATTEMPTED, np.zeros(0, np.float32))
+        for name, one in mistaken.items()
+    }
+    assert any(
+        not same_named(exercise, name, observed[name], right[name]) for name in right if name.startswith(written)
+    )
+    assert named(explain(exercise, observed)) == [mistake_of(exercise, label)]
+    nothing = {name: Observation(Outcome.NOT_ATTEMPTED, np.zeros(0, np.float32)) for name in right}
+    assert explain(exercise, nothing) == []
+
+
+def same_named(exercise: str, name: str, left: Observation, right: Observation) -> bool:
+    (probe,) = [probe for probe in PROBES[exercise] if probe.name == name]
+    return same(probe, left, right)
+
+
 def test_what_was_cut_short_is_never_complete() -> None:
     known = fingerprints("rmsnorm")["centering"]
     some = dict(list(known.items())[:5])

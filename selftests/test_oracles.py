@@ -151,6 +151,9 @@ class Marked:
     catches: tuple[str, ...]
 
 
+WITHOUT_POINTS = ("test_bridges.py",)
+"""Files of tests that no points hang on."""
+
 PRINTED_NAMES = ("test_swiglu_ffn_dim_is_8D_over_3",)
 """Names that the course prints, whatever exercise they belong to."""
 
@@ -186,6 +189,7 @@ def test_every_test_is_graded_once_and_named_after_its_exercise() -> None:
     defined = [
         node.name
         for path in TEST_FILES
+        if path.name not in WITHOUT_POINTS
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
     ]

@@ -24,7 +24,8 @@ from nanolm.cli import STUDENTS, SUMMARIES
 from nanolm.course import EXERCISES
 
 ROOT = Path(__file__).resolve().parent.parent
-COURSE = ("exercises", "solutions", "tests", "nanolm", "mistakes")
+COURSE = ("exercises", "solutions", "tests", "nanolm", "mistakes", "docs", "source")
+PAGES = ("docs/notation.md", "docs/reading-a-block.md")
 PROJECT = ("conftest.py", "LICENSE", "pyproject.toml", "requirements.lock")
 ALONE = {"README.md", "pyproject.toml", "requirements.lock", ".gitignore", ".github/workflows/check.yml"}
 
@@ -85,8 +86,9 @@ def notebook(source: list[str]) -> str:
 def test_this_very_repository_can_be_released(tmp_path: Path) -> None:
     names = write(ROOT, tmp_path / "copy")
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-    wanted = {name for name in tracked if name.startswith(("exercises/", "tests/", "nanolm/", "release/"))}
-    assert set(names) == wanted | {"conftest.py", "LICENSE"} | ALONE
+    folders = ("exercises/", "tests/", "nanolm/", "docs/exercises/", "release/")
+    wanted = {name for name in tracked if name.startswith(folders)}
+    assert set(names) == wanted | {"conftest.py", "LICENSE", *PAGES} | ALONE
     for name in set(names) - ALONE:
         assert (tmp_path / "copy" / name).read_bytes() == (ROOT / name).read_bytes(), name
 
@@ -104,9 +106,15 @@ def test_the_copy_holds_exactly_what_was_named(course: Path, tmp_path: Path) -> 
         "exercises",
         "tests",
         "nanolm",
+        "docs",
         "release",
         ".github",
     }
+    pages = {name for name in names if name.startswith("docs/")}
+    assert pages == {*PAGES, *(f"docs/exercises/{path.name}" for path in (ROOT / "docs" / "exercises").iterdir())}
+    answers = [path.read_bytes() for path in (course / "source").rglob("*.md")]
+    assert answers
+    assert not any((target / name).read_bytes() in answers for name in names)
     assert "nanolm/fingerprints.safetensors" in names
     assert "exercises/STUBS.sha256" in names
     assert not any("__pycache__" in name for name in names)
@@ -210,7 +218,19 @@ def test_stubs_out_of_step_are_refused(course: Path, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["LICENSE", "tests", "requirements.lock", "solutions", "mistakes", "pyproject.toml"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "LICENSE",
+        "tests",
+        "requirements.lock",
+        "solutions",
+        "mistakes",
+        "pyproject.toml",
+        "docs/exercises",
+        "docs/notation.md",
+    ],
+)
 def test_an_incomplete_course_is_refused(course: Path, tmp_path: Path, name: str) -> None:
     path = course / name
     shutil.rmtree(path) if path.is_dir() else path.unlink()

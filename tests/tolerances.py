@@ -9,6 +9,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 FLOAT32_EPS = 2.0**-23
+FLOAT64 = 1e-12
+"""What the contract asks of numpy_bridge in float64, absolute: thousands of units, so that any order of operations is
+right, while float32 on the way (1e-8) and a polynomial for erf (1e-7) are not."""
+FLOAT64_UNITS = 4 * 2.0**-52
+"""Beside FLOAT64 for results of up to 10000, which one unit in the last place moves by more than 1e-12."""
 HALF_ULPS = 1.0
 """In float16 and bfloat16, units in the last place. Rounding the exact result once costs 0.5; a widened computation
 stays at 0.50 (late widening in bfloat16: 0.53), one that never widens reaches 1.4 and more (see `precise_in_half`)."""

@@ -9,7 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from nanolm.adapters import budget_file, hyper_connections_file, modules_file, qk_norm_file
+from nanolm.adapters import (
+    block_file,
+    budget_file,
+    elementwise_file,
+    gpt_oss_file,
+    hyper_connections_file,
+    model_file,
+    modules_file,
+    numpy_bridge_file,
+    qk_norm_file,
+)
 from nanolm.adapters.student import Student
 
 Adapter = Callable[[Student], None]
@@ -44,4 +54,27 @@ ENTRIES: Mapping[str, Entry] = {
     "mix_streams": Entry("mhc", hyper_connections_file.mix_streams),
     "hyper_connection_step": Entry("mhc", hyper_connections_file.hyper_connection_step),
     "mhc_step": Entry("mhc", hyper_connections_file.mhc_step),
+    "pre_norm_step": Entry("placement", block_file.pre_norm_step),
+    "post_norm_step": Entry("placement", block_file.post_norm_step),
+    "peri_norm_step": Entry("placement", block_file.peri_norm_step),
+    "output_norm_step": Entry("placement", block_file.output_norm_step),
+    "pre_norm_block": Entry("placement", model_file.pre_norm_block),
+    "forward_scale": Entry("placement", block_file.forward_scale),
+    "forward_scales": Entry("placement", block_file.forward_scales),
+    "forward_scale_refusal": Entry("placement", block_file.forward_scale_refusal),
+    "split_gate_up": Entry("gpt_oss", gpt_oss_file.split_gate_up),
+    "clamped_swiglu": Entry("gpt_oss", gpt_oss_file.clamped_swiglu),
+    "dyt": Entry("elementwise", elementwise_file.dyt),
+    "dyt_fresh": Entry("elementwise", elementwise_file.dyt_fresh),
+    "dyisru": Entry("elementwise", elementwise_file.dyisru),
+    "dyisru_fresh": Entry("elementwise", elementwise_file.dyisru_fresh),
+    "numpy_rms_norm": Entry("numpy_bridge", numpy_bridge_file.rms_norm),
+    "numpy_layer_norm": Entry("numpy_bridge", numpy_bridge_file.layer_norm),
+    "numpy_stable_sigmoid": Entry("numpy_bridge", numpy_bridge_file.stable_sigmoid),
+    "numpy_silu": Entry("numpy_bridge", numpy_bridge_file.silu),
+    "numpy_gelu": Entry("numpy_bridge", numpy_bridge_file.gelu),
+    "numpy_gelu_sigmoid": Entry("numpy_bridge", numpy_bridge_file.gelu_sigmoid),
+    "numpy_swiglu": Entry("numpy_bridge", numpy_bridge_file.swiglu),
+    "numpy_swiglu_mlp": Entry("numpy_bridge", numpy_bridge_file.swiglu_mlp),
+    "numpy_refusal": Entry("numpy_bridge", numpy_bridge_file.refusal),
 }

@@ -5,7 +5,16 @@ One module a file of exercises; a new exercise adds its list to `PROBES`.
 
 from __future__ import annotations
 
-from nanolm.probes import budget_file, hyper_connections_file, modules_file, qk_norm_file
+from nanolm.probes import (
+    block_file,
+    budget_file,
+    elementwise_file,
+    gpt_oss_file,
+    hyper_connections_file,
+    modules_file,
+    numpy_bridge_file,
+    qk_norm_file,
+)
 from nanolm.probes.probe import Probe
 
 __all__ = ["PROBES", "Probe"]
@@ -16,4 +25,8 @@ PROBES: dict[str, tuple[Probe, ...]] = {
     "budget": budget_file.BUDGET,
     "qk_norm": qk_norm_file.QK_NORM,
     "mhc": hyper_connections_file.MHC,
+    "placement": block_file.PLACEMENT,
+    "gpt_oss": gpt_oss_file.GPT_OSS,
+    "elementwise": elementwise_file.ELEMENTWISE,
+    "numpy_bridge": numpy_bridge_file.NUMPY_BRIDGE,
 }

@@ -44,13 +44,34 @@ def models_folder() -> Path:
     return package_folder("transformers") / "models"
 
 
+def _gpt_oss_tree() -> ast.Module:
+    return ast.parse((package_folder("gpt_oss") / "torch" / "model.py").read_text(encoding="utf-8"))
+
+
 def gpt_oss_class(name: str) -> FieldClass:
     """A class of the gpt-oss reference's torch model."""
-    tree = ast.parse((package_folder("gpt_oss") / "torch" / "model.py").read_text(encoding="utf-8"))
-    for node in tree.body:
+    for node in _gpt_oss_tree().body:
         if isinstance(node, ast.ClassDef) and node.name == name:
             return FieldClass("gpt-oss reference", name, _plain(node))
     raise LookupError(f"gpt_oss.torch.model has no class {name}")
+
+
+def gpt_oss_function(name: str) -> str:
+    """A function of the gpt-oss reference's torch model, as it stands."""
+    for node in _gpt_oss_tree().body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return ast.unparse(node)
+    raise LookupError(f"gpt_oss.torch.model has no function {name}")
+
+
+def configured(family: str, name: str) -> object:
+    """The default of a field in a family's configuration classes, read from their source."""
+    path = models_folder() / family / f"configuration_{family}.py"
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name and node.value is not None:
+            value: object = ast.literal_eval(node.value)
+            return value
+    raise LookupError(f"{path.name} gives {name} no default")
 
 
 def version() -> str:

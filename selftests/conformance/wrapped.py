@@ -6,7 +6,15 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from selftests.conformance.field import PREAMBLE, FieldClass, classes_ending_in, field_class, gpt_oss_class
+from selftests.conformance.field import (
+    PREAMBLE,
+    FieldClass,
+    classes_ending_in,
+    configured,
+    field_class,
+    gpt_oss_class,
+    gpt_oss_function,
+)
 
 
 @dataclass(frozen=True)
@@ -28,12 +36,12 @@ def rms_norms() -> Iterator[Wrapped]:
             bodies.setdefault(found.body, []).append(found)
     for same in bodies.values():
         # The best known family speaks for its copies.
-        first = min(same, key=lambda found: (found.family not in KNOWN, found.family))
+        first = min(same, key=lambda found: ((*KNOWN, found.family).index(found.family), found.family))
         text = f"{PREAMBLE}{first.text}\n\n\nclass RMSNorm({first.name}):\n    pass\n"
         yield Wrapped(f"{first.family} {first.name}", "rmsnorm", text, RMS_NORM_DIFFERS.get(first.name, ()), len(same))
 
 
-KNOWN = ("llama", "qwen3", "olmo2", "gemma", "gpt_oss", "llama4", "deepseek_v4", "olmoe")
+KNOWN = ("llama", "gpt_oss", "qwen3", "olmo2", "gemma", "llama4", "deepseek_v4", "olmoe")
 
 GEMMA = ("rmsnorm-gamma-plus-one", "rmsnorm-zero-gamma")
 """Gemma stores the gain minus one: right for its checkpoints, not what the contract asks for."""
@@ -184,3 +192,56 @@ def hyper_connections(solution: str) -> Iterator[Wrapped]:
     ]
     text = "\n\n\n".join([solution, "import torch.nn.functional as F", "from torch import nn", *classes]) + SINKHORN
     yield Wrapped("deepseek_v4 DeepseekV4HyperConnection", "mhc", text, ("mhc-rows-first",))
+
+
+EXPERTS = """
+
+
+class Config:
+    num_local_experts = num_experts = n_routed_experts = hidden_size = intermediate_size = moe_intermediate_size = 1
+    hidden_act = "silu"
+
+    def __init__(self, alpha, limit):
+        self.swiglu_alpha, self.swiglu_limit = alpha, limit
+
+
+ACT2FN = {{"silu": F.silu}}
+
+
+def clamped_swiglu(packed, alpha={alpha}, limit={limit}):
+    return {name}(Config(alpha, limit))._apply_gate(packed)
+"""
+
+
+def clamped_activations(solution: str) -> Iterator[Wrapped]:
+    """Activations of experts with a clamp, which stand in the reference's file (`solution`) and leave its split alone.
+
+    gpt-oss has pairs in its packed projection, its relatives halves; GLM's is a clamped SwiGLU without alpha and shift.
+    Defaults are those of the family's configuration, where it has them.
+    """
+    halves = "gpt_oss-contiguous-halves"
+    plain = ("gpt_oss-alpha-one", "gpt_oss-missing-plus-one", "gpt_oss-default-limit")
+    for family, name, differs in (
+        ("gpt_oss", "GptOssExperts", ()),
+        ("openai_privacy_filter", "OpenAIPrivacyFilterExperts", (halves,)),
+        ("minimax_m3_vl", "MiniMaxM3VLExperts", (halves,)),
+        ("glm5_next", "Glm5NextTextExperts", (halves, *plain)),
+    ):
+        alpha, limit = (_default(family, field, value) for field, value in (("alpha", 1.702), ("limit", 7.0)))
+        wrapper = EXPERTS.format(name=name, alpha=alpha, limit=limit)
+        text = f"{solution}\n\n{PREAMBLE}{field_class(family, name).text}{wrapper}"
+        yield Wrapped(f"{family} {name}", "gpt_oss", text, differs)
+
+
+def _default(family: str, field: str, contracts: float) -> object:
+    """What the family's configuration says, and the contract's number where its schema has no such field."""
+    try:
+        return configured(family, f"swiglu_{field}")
+    except LookupError:
+        return contracts
+
+
+def gpt_oss_activation(solution: str) -> Wrapped:
+    """The gpt-oss reference's own activation (M6 §15)."""
+    text = f"{solution}\n\n{gpt_oss_function('swiglu')}\n\n\nclamped_swiglu = swiglu\n"
+    return Wrapped("gpt-oss reference swiglu", "gpt_oss", text)

@@ -1,0 +1,31 @@
+"""The floor is an optional argument and a buffer."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class DyT(nn.Module):
+    def __init__(self, d_model: int, alpha0: float = 0.5):
+        super().__init__()
+        self.alpha = nn.Parameter(torch.ones(1) * alpha0)
+        self.gamma = nn.Parameter(torch.ones(d_model))
+        self.beta = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x):
+        return self.gamma * torch.tanh(self.alpha * x) + self.beta
+
+
+class DyISRU(nn.Module):
+    def __init__(self, d_model: int, b0: float = 4.0, floor: float = 1e-8):
+        super().__init__()
+        self.r = nn.Parameter(torch.tensor([math.log(math.exp(b0) - 1)]))
+        self.gamma = nn.Parameter(torch.ones(d_model))
+        self.beta = nn.Parameter(torch.zeros(d_model))
+        self.register_buffer("floor", torch.tensor(floor), persistent=False)
+
+    def forward(self, x):
+        b = torch.maximum(F.softplus(self.r), self.floor)
+        return self.gamma * x / torch.sqrt(b + x**2) + self.beta

@@ -1,0 +1,30 @@
+"""nn.Tanh and nn.Softplus do the work."""
+
+import math
+
+import torch
+from torch import nn
+
+
+class DyT(nn.Module):
+    def __init__(self, d_model: int, alpha0: float = 0.5):
+        super().__init__()
+        self.alpha = nn.Parameter(torch.ones(1) * alpha0)
+        self.gamma = nn.Parameter(torch.ones(d_model))
+        self.beta = nn.Parameter(torch.zeros(d_model))
+        self.squash = nn.Tanh()
+
+    def forward(self, x):
+        return self.squash(x * self.alpha) * self.gamma + self.beta
+
+
+class DyISRU(nn.Module):
+    def __init__(self, d_model: int, b0: float = 4.0):
+        super().__init__()
+        self.r = nn.Parameter(torch.tensor([math.log(math.exp(b0) - 1)]))
+        self.gamma = nn.Parameter(torch.ones(d_model))
+        self.beta = nn.Parameter(torch.zeros(d_model))
+        self.positive = nn.Softplus()
+
+    def forward(self, x):
+        return x / (x.pow(2) + self.positive(self.r)).sqrt() * self.gamma + self.beta

@@ -1,0 +1,31 @@
+"""The quotient is the sine of an angle."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class DyT(nn.Module):
+    def __init__(self, d_model: int, alpha0: float = 0.5):
+        super().__init__()
+        self.alpha = nn.Parameter(torch.ones(1) * alpha0)
+        self.gamma = nn.Parameter(torch.ones(d_model))
+        self.beta = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x):
+        z = self.alpha * x
+        return self.gamma * torch.sinh(z.clamp(-20, 20)) / torch.cosh(z.clamp(-20, 20)) + self.beta
+
+
+class DyISRU(nn.Module):
+    def __init__(self, d_model: int, b0: float = 4.0):
+        super().__init__()
+        self.r = nn.Parameter(torch.tensor([math.log(math.exp(b0) - 1)]))
+        self.gamma = nn.Parameter(torch.ones(d_model))
+        self.beta = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x):
+        angle = torch.atan(x / torch.sqrt(F.softplus(self.r)))
+        return self.gamma * torch.sin(angle) + self.beta

@@ -1,0 +1,16 @@
+"""Clamps by torch.minimum and torch.maximum."""
+
+import torch
+from torch import Tensor
+
+
+def split_gate_up(packed: Tensor) -> tuple[Tensor, Tensor]:
+    return packed[..., ::2], packed[..., 1::2]
+
+
+def clamped_swiglu(packed: Tensor, alpha: float = 1.702, limit: float = 7.0) -> Tensor:
+    gate, up = split_gate_up(packed)
+    bound = torch.full_like(gate, limit)
+    gate = torch.minimum(gate, bound)
+    up = torch.maximum(torch.minimum(up, bound), -bound)
+    return gate * torch.sigmoid(alpha * gate) * (up + 1)

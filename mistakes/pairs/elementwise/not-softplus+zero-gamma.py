@@ -1,0 +1,32 @@
+"""Makes b positive with exp, and starts gamma at zeros.
+
+Why people make it: exp is the shorter way to a positive number, and zeros the shorter way to a tensor.
+"""
+
+import math
+
+import torch
+from torch import nn
+
+
+class DyT(nn.Module):
+    def __init__(self, d_model: int, alpha0: float = 0.5):
+        super().__init__()
+        self.alpha = nn.Parameter(torch.ones(1) * alpha0)
+        self.gamma = nn.Parameter(torch.zeros(d_model))
+        self.beta = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x):
+        return self.gamma * torch.tanh(self.alpha * x) + self.beta
+
+
+class DyISRU(nn.Module):
+    def __init__(self, d_model: int, b0: float = 4.0):
+        super().__init__()
+        self.r = nn.Parameter(torch.tensor(math.log(b0)))
+        self.gamma = nn.Parameter(torch.zeros(d_model))
+        self.beta = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x):
+        b = torch.exp(self.r)
+        return self.gamma * x / torch.sqrt(b + x.square()) + self.beta

@@ -1,0 +1,19 @@
+"""Clamps both branches rightly, then goes on as plain SwiGLU.
+
+Why people make it: the clamps are the part that everybody speaks of.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def split_gate_up(packed: Tensor) -> tuple[Tensor, Tensor]:
+    return packed[..., ::2], packed[..., 1::2]
+
+
+def clamped_swiglu(packed: Tensor, alpha: float = 1.702, limit: float = 7.0) -> Tensor:
+    gate, up = split_gate_up(packed)
+    gate = gate.clamp(max=limit)
+    up = up.clamp(-limit, limit)
+    return F.silu(gate) * up

@@ -1,0 +1,16 @@
+"""Nothing is clamped; alpha and the shift are there.
+
+Why people make it: the limit is taken for an option of training.
+"""
+
+import torch
+from torch import Tensor
+
+
+def split_gate_up(packed: Tensor) -> tuple[Tensor, Tensor]:
+    return packed[..., ::2], packed[..., 1::2]
+
+
+def clamped_swiglu(packed: Tensor, alpha: float = 1.702, limit: float = 7.0) -> Tensor:
+    gate, up = split_gate_up(packed)
+    return gate * torch.sigmoid(alpha * gate) * (up + 1)

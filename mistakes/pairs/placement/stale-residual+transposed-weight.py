@@ -1,0 +1,51 @@
+"""Updates are added to the block's input, and the matrices multiply from the right.
+
+Why people make it: x and W are used as they come to hand.
+"""
+
+import torch
+from torch import Tensor
+
+
+def rms(x):
+    return torch.sqrt(torch.mean(x**2))
+
+
+def U(x):
+    return x / torch.clamp(rms(x), min=1e-12)
+
+
+def pre_norm_step(x: Tensor, attn, ffn, norm1, norm2) -> Tensor:
+    h = x + attn(norm1(x))
+    return x + ffn(norm2(h))
+
+
+def post_norm_step(x: Tensor, attn, ffn, norm1, norm2) -> Tensor:
+    h = norm1(x + attn(x))
+    return norm2(x + ffn(h))
+
+
+def peri_norm_step(x: Tensor, attn, ffn, in1, out1, in2, out2) -> Tensor:
+    h = x + out1(attn(in1(x)))
+    return x + out2(ffn(in2(h)))
+
+
+def output_norm_step(x: Tensor, attn, ffn, out1, out2) -> Tensor:
+    h = x + out1(attn(x))
+    return x + out2(ffn(h))
+
+
+def forward_scale(h0: Tensor, weights: Tensor, placement: str) -> Tensor:
+    if placement not in ("none", "pre", "post"):
+        raise ValueError(f"unknown placement: {placement}")
+    h = h0
+    scales = []
+    for W in weights:
+        if placement == "none":
+            h = h + h @ W
+        elif placement == "pre":
+            h = h + U(h) @ W
+        else:
+            h = U(h + h @ W)
+        scales.append(rms(h))
+    return torch.stack(scales)

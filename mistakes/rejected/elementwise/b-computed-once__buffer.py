@@ -1,0 +1,32 @@
+"""Stores b in a buffer when the module is built.
+
+Why people make it: b is meant to follow the module to its device.
+"""
+
+import math
+
+import torch
+from torch import nn
+
+
+class DyT(nn.Module):
+    def __init__(self, d_model: int, alpha0: float = 0.5):
+        super().__init__()
+        self.alpha = nn.Parameter(torch.ones(1) * alpha0)
+        self.gamma = nn.Parameter(torch.ones(d_model))
+        self.beta = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x):
+        return self.gamma * torch.tanh(self.alpha * x) + self.beta
+
+
+class DyISRU(nn.Module):
+    def __init__(self, d_model: int, b0: float = 4.0):
+        super().__init__()
+        self.r = nn.Parameter(torch.tensor([math.log(math.exp(b0) - 1)]))
+        self.register_buffer("b", torch.tensor([float(b0)]))
+        self.gamma = nn.Parameter(torch.ones(d_model))
+        self.beta = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x):
+        return self.gamma * x * torch.rsqrt(self.b + x * x) + self.beta

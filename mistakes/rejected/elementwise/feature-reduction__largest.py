@@ -1,0 +1,34 @@
+"""Divides by the token's largest entry before the tanh.
+
+Why people make it: inputs far out saturate the tanh, and a look at the token's size seems to help.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class DyT(nn.Module):
+    def __init__(self, d_model: int, alpha0: float = 0.5):
+        super().__init__()
+        self.alpha = nn.Parameter(torch.ones(1) * alpha0)
+        self.gamma = nn.Parameter(torch.ones(d_model))
+        self.beta = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x):
+        z = x / x.abs().amax(-1, keepdim=True).clamp_min(1e-6)
+        return self.gamma * torch.tanh(self.alpha * z) + self.beta
+
+
+class DyISRU(nn.Module):
+    def __init__(self, d_model: int, b0: float = 4.0):
+        super().__init__()
+        self.r = nn.Parameter(torch.tensor([math.log(math.exp(b0) - 1)]))
+        self.gamma = nn.Parameter(torch.ones(d_model))
+        self.beta = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x):
+        b = F.softplus(self.r)
+        return self.gamma * x / torch.sqrt(b + x**2) + self.beta

@@ -1,0 +1,35 @@
+"""Applies nn.Tanh to x and nothing else before gamma.
+
+Why people make it: the activation is a module of its own that takes no parameter, so alpha has nowhere to go.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class DyT(nn.Module):
+    def __init__(self, d_model: int, alpha0: float = 0.5):
+        super().__init__()
+        self.alpha = nn.Parameter(torch.ones(1) * alpha0)
+        self.gamma = nn.Parameter(torch.ones(d_model))
+        self.beta = nn.Parameter(torch.zeros(d_model))
+        self.act = nn.Tanh()
+
+    def forward(self, x):
+        h = self.act(x)
+        return torch.addcmul(self.beta, h, self.gamma)
+
+
+class DyISRU(nn.Module):
+    def __init__(self, d_model: int, b0: float = 4.0):
+        super().__init__()
+        self.r = nn.Parameter(torch.tensor([math.log(math.exp(b0) - 1)]))
+        self.gamma = nn.Parameter(torch.ones(d_model))
+        self.beta = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x):
+        b = F.softplus(self.r)
+        return self.gamma * x / torch.sqrt(b + x**2) + self.beta

@@ -1,0 +1,18 @@
+"""The default of alpha is 1.7.
+
+Why people make it: the number was written down from memory.
+"""
+
+import torch
+from torch import Tensor
+
+
+def split_gate_up(packed: Tensor) -> tuple[Tensor, Tensor]:
+    return packed[..., ::2], packed[..., 1::2]
+
+
+def clamped_swiglu(packed: Tensor, alpha: float = 1.7, limit: float = 7.0) -> Tensor:
+    gate, up = split_gate_up(packed)
+    gate = gate.clamp(max=limit)
+    up = up.clamp(min=-limit, max=limit)
+    return gate * torch.sigmoid(alpha * gate) * (up + 1)

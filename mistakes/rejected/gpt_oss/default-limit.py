@@ -1,0 +1,18 @@
+"""The default of limit is infinity: no clamp unless one asks.
+
+Why people make it: a limit is optional elsewhere, and no limit seems the neutral choice.
+"""
+
+import torch
+from torch import Tensor
+
+
+def split_gate_up(packed: Tensor) -> tuple[Tensor, Tensor]:
+    return packed[..., ::2], packed[..., 1::2]
+
+
+def clamped_swiglu(packed: Tensor, alpha: float = 1.702, limit: float = float("inf")) -> Tensor:
+    gate, up = split_gate_up(packed)
+    gate = gate.clamp(max=limit)
+    up = up.clamp(min=-limit, max=limit)
+    return gate * torch.sigmoid(alpha * gate) * (up + 1)

@@ -1,0 +1,18 @@
+"""Multiplies by the up branch as it is, without the shift.
+
+Why people make it: every other SwiGLU multiplies by up, and the one is a single character.
+"""
+
+import torch
+from torch import Tensor
+
+
+def split_gate_up(packed: Tensor) -> tuple[Tensor, Tensor]:
+    return packed[..., ::2], packed[..., 1::2]
+
+
+def clamped_swiglu(packed: Tensor, alpha: float = 1.702, limit: float = 7.0) -> Tensor:
+    gate, up = split_gate_up(packed)
+    gate = gate.clamp(max=limit)
+    up = up.clamp(min=-limit, max=limit)
+    return gate * torch.sigmoid(alpha * gate) * up

@@ -1,0 +1,17 @@
+"""Does not clamp the gate.
+
+Why people make it: the sigmoid saturates, so that the gate seems to be bounded already.
+"""
+
+import torch
+from torch import Tensor
+
+
+def split_gate_up(packed: Tensor) -> tuple[Tensor, Tensor]:
+    return packed[..., ::2], packed[..., 1::2]
+
+
+def clamped_swiglu(packed: Tensor, alpha: float = 1.702, limit: float = 7.0) -> Tensor:
+    gate, up = split_gate_up(packed)
+    up = up.clamp(min=-limit, max=limit)
+    return gate * torch.sigmoid(alpha * gate) * (up + 1)

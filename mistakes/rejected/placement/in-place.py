@@ -1,0 +1,54 @@
+"""Adds each update to the caller's x in place.
+
+Why people make it: += looks like saving memory, and x looks like a variable of one's own.
+"""
+
+import torch
+from torch import Tensor
+
+
+def rms(x):
+    return torch.sqrt(torch.mean(x**2))
+
+
+def U(x):
+    return x / torch.clamp(rms(x), min=1e-12)
+
+
+def pre_norm_step(x: Tensor, attn, ffn, norm1, norm2) -> Tensor:
+    x += attn(norm1(x))
+    x += ffn(norm2(x))
+    return x
+
+
+def post_norm_step(x: Tensor, attn, ffn, norm1, norm2) -> Tensor:
+    h = norm1(x + attn(x))
+    return norm2(h + ffn(h))
+
+
+def peri_norm_step(x: Tensor, attn, ffn, in1, out1, in2, out2) -> Tensor:
+    x += out1(attn(in1(x)))
+    x += out2(ffn(in2(x)))
+    return x
+
+
+def output_norm_step(x: Tensor, attn, ffn, out1, out2) -> Tensor:
+    x += out1(attn(x))
+    x += out2(ffn(x))
+    return x
+
+
+def forward_scale(h0: Tensor, weights: Tensor, placement: str) -> Tensor:
+    if placement not in ("none", "pre", "post"):
+        raise ValueError(f"unknown placement: {placement}")
+    h = h0
+    scales = []
+    for W in weights:
+        if placement == "none":
+            h = h + W @ h
+        elif placement == "pre":
+            h = h + W @ U(h)
+        else:
+            h = U(h + W @ h)
+        scales.append(rms(h))
+    return torch.stack(scales)

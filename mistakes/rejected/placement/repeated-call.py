@@ -1,0 +1,47 @@
+"""Writes the first half out wherever it is needed, which runs attention twice.
+
+Why people make it: no name is given to the intermediate result, so it is written out again where it is needed.
+"""
+
+import torch
+from torch import Tensor
+
+
+def rms(x):
+    return torch.sqrt(torch.mean(x**2))
+
+
+def U(x):
+    return x / torch.clamp(rms(x), min=1e-12)
+
+
+def pre_norm_step(x: Tensor, attn, ffn, norm1, norm2) -> Tensor:
+    return x + attn(norm1(x)) + ffn(norm2(x + attn(norm1(x))))
+
+
+def post_norm_step(x: Tensor, attn, ffn, norm1, norm2) -> Tensor:
+    return norm2(norm1(x + attn(x)) + ffn(norm1(x + attn(x))))
+
+
+def peri_norm_step(x: Tensor, attn, ffn, in1, out1, in2, out2) -> Tensor:
+    return x + out1(attn(in1(x))) + out2(ffn(in2(x + out1(attn(in1(x))))))
+
+
+def output_norm_step(x: Tensor, attn, ffn, out1, out2) -> Tensor:
+    return x + out1(attn(x)) + out2(ffn(x + out1(attn(x))))
+
+
+def forward_scale(h0: Tensor, weights: Tensor, placement: str) -> Tensor:
+    if placement not in ("none", "pre", "post"):
+        raise ValueError(f"unknown placement: {placement}")
+    h = h0
+    scales = []
+    for W in weights:
+        if placement == "none":
+            h = h + W @ h
+        elif placement == "pre":
+            h = h + W @ U(h)
+        else:
+            h = U(h + W @ h)
+        scales.append(rms(h))
+    return torch.stack(scales)
