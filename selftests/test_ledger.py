@@ -1,4 +1,4 @@
-"""The ledger: nothing is lost, doubled or changed; what is known is not run again; rounds, levels and tests are keys."""
+"""The ledger: nothing is lost, doubled or changed; what is known is not run again; what decides is in the key."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from grader import again, circumstances, commands
 from grader.commands import CANNOT_START, FAILED, OK, UNGRADABLE, USAGE
 from grader.grading import MISSING, grade_paths, with_roster
 from grader.ledger import Circumstances, Entry, Ledger, LedgerError
-from grader.roster import RosterError, Student, assign, read_roster
 from grader.results import SubmissionResult
+from grader.roster import RosterError, Student, assign, read_roster
 from grader.sandbox import Level
 from grader.session import Settings
 from nanolm.protocol import Outcome
@@ -265,24 +265,34 @@ def test_regrade_finds_the_verdicts_from_before_a_changed_test(klass: Path, tmp_
     course = tmp_path / "course"
     for folder in ("tests", "exercises"):
         shutil.copytree(ROOT / folder, course / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    settings = replace(SETTINGS, root=course)
-    graded(klass, tmp_path / "l.db", settings)
+    usual = ["--course", str(course), "--ledger", str(tmp_path / "l.db"), "--exercise", "swiglu", "--isolation", "weak"]
+    assert command("grade", "--class", str(klass), *usual).returncode == UNGRADABLE
     test = course / "tests" / "test_modules.py"
-    text = test.read_text()
-    name = "def test_swiglu_worked_numbers("
-    assert text.count(name) == 1
-    head, _, rest = text.partition(name)
+    head, name, rest = test.read_text(encoding="utf-8").partition("def test_swiglu_worked_numbers(")
     signature, _, body = rest.partition("\n")
-    docstring, _, body = body.partition("\n")
-    test.write_text(f"{head}{name}{signature}\n{docstring}\n    assert False, 'the instructor slipped'\n{body}")
-    with Ledger(tmp_path / "l.db") as ledger:
-        regraded = {one.name: one for one in again.regrade(ledger, settings)}
-        assert regraded["anna"].gain < 0 or regraded["anna"].changes
-        assert [change.test for change in regraded["anna"].changes] == [
-            "tests/test_modules.py::test_swiglu_worked_numbers"
-        ]
-        with pytest.raises(LedgerError, match="holds no submission of round 'other'"):
-            again.regrade(ledger, replace(settings, round="other"))
+    slip = "    raise checks.CheckFailure(checks.Outcome.WRONG_VALUE, 'the instructor slipped')\n"
+    test.write_text(f"{head}{name}{signature}\n{slip}{body}", encoding="utf-8")
+    done = command("regrade", *usual)
+    assert done.returncode == OK, done.stderr
+    lines = done.stdout.splitlines()
+    assert any(line.startswith("anna loses ") for line in lines), lines
+    assert any(
+        line.startswith("    test_swiglu_worked_numbers: passed, ") and "→ wrong value, 0" in line for line in lines
+    )
+    assert lines[-1].endswith("keep their points.")
+    done = command("regrade", *usual, "--round", "other")
+    assert done.returncode == CANNOT_START
+    assert "holds no submission of round 'other'" in done.stderr
+
+
+def command(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A sub-command in a process of its own: one process collects the tests of one course."""
+    script = f"import sys; from grader.commands import {name}; sys.exit({name}(sys.argv[1:]))"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        capture_output=True, encoding="utf-8", timeout=300, check=False, env=environment,
+    )  # fmt: skip
 
 
 # --- the roster ------------------------------------------------------------------------------------------------------
@@ -290,8 +300,12 @@ def test_regrade_finds_the_verdicts_from_before_a_changed_test(klass: Path, tmp_
 
 @pytest.mark.parametrize(
     "text",
-    ["id,name\na1,\"Doe, Jane\"\nb2,Борис\n", "Name;ID\r\n\"Doe, Jane\";a1\r\nБорис;b2\r\n\r\n", "\ufeffstudent_id\tname\na1\tDoe, Jane\nb2\tБорис"],
-)  # fmt: skip
+    [
+        'id,name\na1,"Doe, Jane"\nb2,Борис\n',
+        'Name;ID\r\n"Doe, Jane";a1\r\nБорис;b2\r\n\r\n',
+        "\ufeffstudent_id\tname\na1\tDoe, Jane\nb2\tБорис",
+    ],
+)
 def test_a_roster_is_read_however_it_was_saved(tmp_path: Path, text: str) -> None:
     path = tmp_path / "roster.csv"
     path.write_text(text, encoding="utf-8")
