@@ -189,7 +189,7 @@ def mix(logits, n, n_iters):
 def hyper_connections(solution: str) -> Iterator[Wrapped]:
     """DeepSeek-V4's projection as its block uses it, transposed: columns first, rows last, as the exercise has it.
 
-    Its guard eps is set to zero, as the exercise has none; far entries then overflow, which a linear domain always risks.
+    Its guard eps is set to zero, as the exercise has none; far entries then overflow, as they do in a linear domain.
     """
     classes = [
         field_class("deepseek_v4", name).text for name in ("DeepseekV4UnweightedRMSNorm", "DeepseekV4HyperConnection")
