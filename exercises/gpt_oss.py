@@ -44,4 +44,4 @@ def clamped_swiglu(packed: Tensor, alpha: float = 1.702, limit: float = 7.0) -> 
 
     packed: [..., 2F], interleaved as in `split_gate_up`; alpha and limit are floats → [..., F], same dtype as packed.
     """
-    raise NotImplementedError("gpt_oss: split, clamp the gate above and up on both sides, activate, multiply")
+    raise NotImplementedError("gpt_oss: split, clamp the gate above and up on both sides, shift up, multiply")

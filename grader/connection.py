@@ -36,6 +36,16 @@ class Connection:
         """The last 64 KiB that the worker printed: a student's text, to be escaped wherever it is shown."""
         return self._output.decode("utf-8", "replace")
 
+    @property
+    def ended(self) -> bool:
+        """Whether the worker's end is closed; asks no other process."""
+        try:
+            return not self._link.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
     def begin(self, frame: bytes) -> None:
         """Start sending a frame; raises WireError where the worker has spoken without being asked."""
         try:

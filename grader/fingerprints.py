@@ -44,17 +44,31 @@ def observe_bank(root: Path, on_step: Callable[[], None] = lambda: None) -> Bank
 
 
 def write(bank: Bank, path: Path = FINGERPRINTS) -> None:
-    """Write the fingerprints; numbers only."""
+    """Write the fingerprints; numbers only. What a mistake has in common with the reference is written once."""
     tensors: dict[str, NDArray[np.float32]] = {}
-    kinds: dict[str, str] = {}
+    kinds: dict[str, str | None] = {}
     for name, labels in bank.items():
+        right = labels[REFERENCE]
         for label, observations in labels.items():
-            for probe, observation in observations.items():
-                key = SEPARATOR.join((name, label, probe))
-                tensors[key] = np.ascontiguousarray(observation.numbers, dtype=np.float32)
-                kinds[key] = observation.kind
-    save_file(tensors, path, metadata={"kinds": json.dumps(kinds, sort_keys=True)})
+            for probe in right.keys() | observations.keys():
+                key, seen = SEPARATOR.join((name, label, probe)), observations.get(probe)
+                if seen is None:
+                    kinds[key] = None
+                elif label == REFERENCE or not _alike(seen, right.get(probe)):
+                    tensors[key] = np.ascontiguousarray(seen.numbers, dtype=np.float32)
+                    kinds[key] = seen.kind
+    labelled = {name: sorted(labels) for name, labels in bank.items()}
+    metadata = {"kinds": json.dumps(kinds, sort_keys=True), "labels": json.dumps(labelled, sort_keys=True)}
+    save_file(tensors, path, metadata=metadata)
+    path.chmod(0o644)
     diagnosis.fingerprints.cache_clear()
+
+
+def _alike(seen: Observation, right: Observation | None) -> bool:
+    """Whether both would be stored as the same numbers."""
+    if right is None or seen.kind != right.kind:
+        return False
+    return np.array_equal(seen.numbers.astype(np.float32), right.numbers.astype(np.float32), equal_nan=True)
 
 
 def differences(bank: Bank) -> list[str]:

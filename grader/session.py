@@ -28,6 +28,9 @@ from nanolm.verdict import Verdict
 EXERCISE_SECONDS = 5.0
 """Time that one exercise may lose to slow tests and time-outs; then its others are timed out without being run."""
 
+UNUSED = ("logging", "unraisableexception", "threadexception", "faulthandler", "debugging", "stepwise", "setuponly")
+"""Parts of pytest that act around every test and that nothing here needs; `logging` alone takes a third of its time."""
+
 ORDINARY_SECONDS = 2.0
 """What a test may take, on a busy machine, before its time counts as lost."""
 
@@ -328,6 +331,7 @@ def run_session(
         "-pno:cacheprovider",
         "-pno:terminal",
         "-pno:junitxml",
+        *(f"-pno:{name}" for name in UNUSED),
         "--noconftest",
         "--capture=no",
         "-Wignore",

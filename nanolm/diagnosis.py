@@ -105,16 +105,22 @@ def fingerprints(exercise: str) -> dict[str, Observations]:
     """Stored observations of an exercise by label: `reference`, `centering`, `centering__var`, …"""
     from safetensors import safe_open
 
-    found: dict[str, dict[str, Observation]] = {}
     if not FINGERPRINTS.is_file():
         return {}
+    stored: dict[str, dict[str, Observation | None]] = {}
     with safe_open(FINGERPRINTS, framework="numpy") as file:
-        kinds: dict[str, str] = json.loads(file.metadata()["kinds"])
+        metadata = file.metadata()
+        kinds: dict[str, str | None] = json.loads(metadata["kinds"])
         for key, kind in kinds.items():
             owner, label, probe = key.split(SEPARATOR)
             if owner == exercise:
-                found.setdefault(label, {})[probe] = Observation(kind, file.get_tensor(key).astype(np.float64))
-    return dict(found.items())
+                seen = None if kind is None else Observation(kind, file.get_tensor(key).astype(np.float64))
+                stored.setdefault(label, {})[probe] = seen
+        labels: list[str] = json.loads(metadata["labels"]).get(exercise, [])
+    # What is not stored of a mistake is what the reference gives; what is stored as nothing was never seen.
+    right = stored.get(REFERENCE, {})
+    whole = {label: {**right, **stored.get(label, {})} for label in labels}
+    return {label: {name: o for name, o in probes.items() if o is not None} for label, probes in whole.items()}
 
 
 def mistake_of(exercise: str, label: str) -> str:

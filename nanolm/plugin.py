@@ -224,8 +224,11 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Turn how a graded test ended into its verdict, and the verdict's message into what pytest shows."""
-    report = yield
     mark = graded(item)
+    if mark is not None and call.excinfo is not None and _has_words(call.excinfo.value):
+        # pytest would parse every file of the traceback, most of a failing run's time, for text that nobody sees.
+        item.repr_failure = lambda excinfo, style=None: str(excinfo.value)  # type: ignore[method-assign]
+    report = yield
     if mark is None or (call.when != "call" and not (call.when == "setup" and not report.passed)):
         return report
     from nanolm.judge import judge
@@ -241,6 +244,13 @@ def pytest_runtest_makereport(
         if not (verdict.outcome is Outcome.INFRASTRUCTURE and call.excinfo):
             report.longrepr = verdict.message
     return report
+
+
+def _has_words(error: BaseException) -> bool:
+    """Whether a verdict tells all that there is to tell; anything else is a fault of ours, with its traceback."""
+    from nanolm.checks import CheckFailure
+
+    return isinstance(error, CheckFailure | StudentFault | TestCut)
 
 
 def function_of(item: pytest.Item) -> Any:

@@ -16,14 +16,26 @@ from grader.bank import Specimen, read_bank
 from grader.pool import grade_all
 from grader.results import SubmissionResult
 from grader.session import GradingBackend, Job, Settings, run_session
+from nanolm.course import GIVEN_FILES
 from nanolm.execution import Executor
 from nanolm.protocol import Call, Reply
 from nanolm.sources import NamespaceSource, TextSource
 
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = Settings(ROOT, round="modes", secret=b"of no importance")
-BANK = read_bank(ROOT)
 IN_A_NOTEBOOK = 5
+OF_THE_RIGHT = 3
+"""Every so many of the right answers and of the pairs; of the mistakes one coding of each."""
+
+
+def _members() -> list[Specimen]:
+    bank = read_bank(ROOT)
+    first = {specimen.mistakes: specimen for specimen in reversed(bank) if specimen.kind == "rejected"}
+    others = [specimen for specimen in bank if specimen.kind != "rejected"][::OF_THE_RIGHT]
+    return [*reversed(first.values()), *others]
+
+
+BANK = _members()
 Summary = dict[str, list[Any]]
 """Verdicts of a submission by test: outcome, score, ids of the mistakes that are named, message."""
 
@@ -53,7 +65,7 @@ def from_texts(texts: Mapping[str, str]) -> GradingBackend:
 def from_cells(texts: Mapping[str, str]) -> GradingBackend:
     """Every file of a submission as a cell of one notebook; what the course gives is imported, as it is there."""
     namespace: dict[str, Any] = {"__name__": "exercises.cells", "__package__": "exercises"}
-    cells = [text for name, text in texts.items() if name != "config.py"]
+    cells = [text for name, text in texts.items() if name not in GIVEN_FILES]
     for cell in cells:
         exec(compile(cell, "<cell>", "exec", dont_inherit=True), namespace)
     return Here(NamespaceSource(namespace, "\n".join(cells)))

@@ -151,7 +151,7 @@ class Marked:
     catches: tuple[str, ...]
 
 
-WITHOUT_POINTS = ("test_bridges.py",)
+WITHOUT_POINTS = ("test_bridges.py", "test_model.py")
 """Files of tests that no points hang on."""
 
 PRINTED_NAMES = ("test_swiglu_ffn_dim_is_8D_over_3",)
@@ -307,7 +307,7 @@ def test_no_function_of_the_tests_or_the_kit_answers_a_call_under_an_exercises_n
         for call in calls:
             with pytest.raises(StudentFault) as fault:
                 executor.execute(call)
-            assert fault.value.outcome is Outcome.WRONG_INTERFACE, f"{module}.{name}"
+            assert fault.value.outcome in (Outcome.WRONG_INTERFACE, Outcome.EXCEPTION), f"{module}.{name}"
 
 
 def test_no_oracle_earns_a_point_neither_bare_nor_handed_a_forwards_tensors() -> None:

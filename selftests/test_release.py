@@ -148,7 +148,7 @@ def test_project_files_are_the_students(course: Path, tmp_path: Path) -> None:
             assert not re.search(rf"(import|from) {name}\b", path.read_text(encoding="utf-8")), path
     lock = (tmp_path / "copy" / "requirements.lock").read_text(encoding="utf-8")
     assert "\ntorch==" in lock
-    assert not re.search(r"^(ruff|mypy|msgspec|rich)\b", lock, re.MULTILINE)
+    assert not re.search(r"^(ruff|mypy|msgspec)\b", lock, re.MULTILINE)
     workflow = (tmp_path / "copy" / ".github" / "workflows" / "check.yml").read_text(encoding="utf-8")
     assert "permissions:\n  contents: read\n" in workflow
     assert 'python-version: "3.11"' in workflow
@@ -320,7 +320,7 @@ def test_honest_lines_are_no_leak(course: Path) -> None:
     assert secrets.leak("tests/helper.py", honest.encode()) is None
     for path in (course / "mistakes" / "rejected").glob("*/*.py"):
         for line in body_of(path).splitlines():
-            if line.strip() not in secrets.region_lines:
+            if not any(secret in line for secret in secrets.region_lines):
                 assert secrets.leak("tests/helper.py", f"x = 1\n{line}\ny = 2\n".encode()) is None, line
 
 

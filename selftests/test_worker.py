@@ -449,7 +449,7 @@ def test_an_interrupted_question_is_not_answered_later(connect: Connect, monkeyp
     def interrupt(_: ControlChannel) -> None:
         raise KeyboardInterrupt
 
-    backend = connect(submission())
+    backend = connect(submission("import time; time.sleep(0.06)"))  # long enough for its CPU time to be asked for
     backend.run(call())
     with monkeypatch.context() as patch:
         patch.setattr(ControlChannel, "receive", interrupt)

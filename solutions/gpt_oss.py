@@ -46,7 +46,7 @@ def clamped_swiglu(packed: Tensor, alpha: float = 1.702, limit: float = 7.0) -> 
 
     packed: [..., 2F], interleaved as in `split_gate_up`; alpha and limit are floats → [..., F], same dtype as packed.
     """
-    ### BEGIN SOLUTION gpt_oss: split, clamp the gate above and up on both sides, activate, multiply
+    ### BEGIN SOLUTION gpt_oss: split, clamp the gate above and up on both sides, shift up, multiply
     gate, up = split_gate_up(packed)
     gate = gate.clamp(max=limit)
     up = up.clamp(min=-limit, max=limit)

@@ -75,10 +75,10 @@ def bounded(y: torch.Tensor, of: str) -> None:
 def test_gpt_oss_split_worked_numbers(split_gate_up: SplitCalls) -> None:
     """(10, 20, 11, 21, 12, 22) holds the gates (10, 11, 12) and the up values (20, 21, 22); M6 §15."""
     rows = np.array([[[10.0, 20.0, 11.0, 21.0, 12.0, 22.0], [-1.0, 5.0, -2.0, 6.0, -3.0, 7.0]]])
-    gate, up = split_gate_up(inputs.tensor(rows))
+    found_gate, found_up = split_gate_up(inputs.tensor(rows))
     of = "of split_gate_up((10, 20, 11, 21, 12, 22), and another token)"
-    checks.close(gate, [[[10.0, 11.0, 12.0], [-1.0, -2.0, -3.0]]], rtol=0.0, atol=1e-4, of=f"the gate {of}")
-    checks.close(up, [[[20.0, 21.0, 22.0], [5.0, 6.0, 7.0]]], rtol=0.0, atol=1e-4, of=f"the up branch {of}")
+    checks.close(found_gate, [[[10.0, 11.0, 12.0], [-1.0, -2.0, -3.0]]], rtol=0.0, atol=1e-4, of=f"the gate {of}")
+    checks.close(found_up, [[[20.0, 21.0, 22.0], [5.0, 6.0, 7.0]]], rtol=0.0, atol=1e-4, of=f"the up branch {of}")
 
 
 @pytest.mark.graded("gpt_oss", points=1.0, catches=PACKING)
@@ -87,10 +87,10 @@ def test_gpt_oss_both_functions_read_pairs(
 ) -> None:
     """Each gate multiplies the up value that stands next to it: F pairs give what each of them gives alone."""
     packed = inputs.tensor(rng.uniform(0.2, 3.0, (B, S, 2 * F)))
-    gate, up = split_gate_up(packed)
+    found_gate, found_up = split_gate_up(packed)
     wanted_gate, wanted_up = oracles.paired(features=inputs.exact(packed))
-    checks.close(gate, wanted_gate, **size(3.0), of="the gate of split_gate_up(packed)")
-    checks.close(up, wanted_up, **size(3.0), of="the up branch of split_gate_up(packed)")
+    checks.close(found_gate, wanted_gate, **size(3.0), of="the gate of split_gate_up(packed)")
+    checks.close(found_up, wanted_up, **size(3.0), of="the up branch of split_gate_up(packed)")
     alone = clamped_swiglu(one_pair_a_token(wanted_gate.ravel(), wanted_up.ravel()), ALPHA, LIMIT)
     checks.shape(alone, (1, B * S * F, 1), of="clamped_swiglu(42 tokens of one pair)")
     checks.finite(alone, of="clamped_swiglu(42 tokens of one pair)")

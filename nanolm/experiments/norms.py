@@ -15,8 +15,9 @@ from nanolm.experiments.result import Bars, Claim, Number, Panel, Result, Table
 EPSILONS = (1e-6, 1e-5)
 
 
-def _rms(x: Tensor) -> float:
-    return x.double().square().mean().sqrt().item()
+def rms(x: Tensor) -> float:
+    """The size of a whole tensor: x.norm() over the root of how many numbers it holds."""
+    return float(torch.linalg.vector_norm(x.double())) / math.sqrt(x.numel())
 
 
 def epsilon(lab: Lab) -> Result:
@@ -24,9 +25,9 @@ def epsilon(lab: Lab) -> Result:
     norms = {eps: lab.name("modules.py", "RMSNorm")(64, eps) for eps in EPSILONS}
     signs = torch.tensor([1.0, -1.0]).repeat(32)  # RMS one
 
-    def gain(eps: float, rms: float) -> float:
+    def gain(eps: float, size: float) -> float:
         with torch.no_grad():
-            return _rms(norms[eps](rms * signs)) / rms
+            return rms(norms[eps](size * signs)) / size
 
     scales = [10.0**power for power in range(1, -8, -1)]
     rows = tuple((f"{rms:.0e}", *(f"{gain(eps, rms) * rms:.6f}" for eps in EPSILONS)) for rms in scales)

@@ -9,13 +9,10 @@ import torch
 from torch import Tensor
 
 from nanolm.experiments.lab import Lab
+from nanolm.experiments.norms import rms
 from nanolm.experiments.result import Claim, Number, Panel, Result, Table
 
 Step = Callable[[Tensor], Tensor]
-
-
-def _rms(x: Tensor) -> float:
-    return x.square().mean().sqrt().item()
 
 
 def _nothing(x: Tensor) -> Tensor:
@@ -185,10 +182,10 @@ def frozen_stack(lab: Lab) -> Result:
             for weight in matrices:
                 weight.mul_(factor)
             for name, (step, norms) in steps.items():
-                h, sizes = start, [_rms(start)]
+                h, sizes = start, [rms(start)]
                 for attn, ffn in blocks:
                     h = step(h, attn, ffn, *[norm] * norms)
-                    sizes.append(_rms(h))
+                    sizes.append(rms(h))
                 scales[name, factor] = sizes
     grown = {name: scales[name, 3.0][-1] / scales[name, 1.0][-1] for name in steps}
     # Two branches a block, each of RMS one at most.

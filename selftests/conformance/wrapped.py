@@ -177,21 +177,25 @@ def sinkhorn(logits, n_iters=20):
 def mix(logits, n, n_iters):
     parameters = {
         "fn": torch.zeros((2 + n) * n, n),
-        "base": torch.cat([torch.zeros(2 * n), logits.float().reshape(-1)]),
+        # The block mixes with the transpose of what the layer returns, so its columns are the rows of R.
+        "base": torch.cat([torch.zeros(2 * n), logits.float().T.reshape(-1)]),
         "scale": torch.ones(3),
     }
     layer = DeepseekV4HyperConnection(Config(n, n_iters))
-    return functional_call(layer, parameters, (torch.zeros(1, 1, n, 1),))[1][0, 0]
+    return functional_call(layer, parameters, (torch.zeros(1, 1, n, 1),))[1][0, 0].T
 """
 
 
 def hyper_connections(solution: str) -> Iterator[Wrapped]:
-    """DeepSeek-V4's projection: a softmax of the rows first, columns last."""
+    """DeepSeek-V4's projection as its block uses it, transposed: columns first, rows last, as the exercise has it.
+
+    Its guard eps is set to zero, as the exercise has none; far entries then overflow, as they do in a linear domain.
+    """
     classes = [
         field_class("deepseek_v4", name).text for name in ("DeepseekV4UnweightedRMSNorm", "DeepseekV4HyperConnection")
     ]
     text = "\n\n\n".join([solution, "import torch.nn.functional as F", "from torch import nn", *classes]) + SINKHORN
-    yield Wrapped("deepseek_v4 DeepseekV4HyperConnection", "mhc", text, ("mhc-rows-first",))
+    yield Wrapped("deepseek_v4 DeepseekV4HyperConnection", "mhc", text, ("mhc-linear-domain",))
 
 
 EXPERTS = """

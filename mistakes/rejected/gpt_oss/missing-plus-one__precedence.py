@@ -1,4 +1,4 @@
-"""The one is added after the multiplication, to zero times it: brackets are missing and mended wrongly.
+"""The one is added to the product and taken off again: the missing brackets are mended at the wrong end.
 
 Why people make it: gate * up + 1 is not gate * (up + 1), and the constant is then taken off again.
 """
