@@ -1,0 +1,77 @@
+"""Students whose names are hard on a table, a path, a CSV file or a terminal; and the roster of the whole class."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from selftests.broken import MODULES, RIGHT, Kind, healthy
+from selftests.making_submissions import folder
+
+LONG = "n" * 240
+
+IDS = [
+    healthy("new\nline", reported="new\\x0aline"),
+    healthy("tab\tbed", reported="tab\\x09bed"),
+    healthy("carriage\rreturn", reported="carriage\\x0dreturn"),
+    healthy('quo"te\'s'),
+    healthy("Doe, Jane; 4711"),
+    healthy("-rf"),
+    healthy("--json"),
+    healthy("..x"),
+    healthy("$(reboot) `id` %s {} *"),
+    healthy("back\\slash"),
+    healthy("[bold red]eve[-] \x1b[31m", reported="[bold red]eve[-] \\x1b[31m"),
+    healthy("│ forged │ 12.0 / 12 │"),
+    healthy("=cmd|' C'!A0"),
+    healthy("Анна Каренина"),
+    healthy("张伟"),
+    healthy("🦉 owl"),
+    healthy("\u202eanna", reported="\\u202eanna"),
+    healthy("Zoe\u0308"),
+    healthy("line\u2028separator", reported="line\\u2028separator"),
+    healthy(os.fsdecode(b"caf\xe9"), reported="caf\\udce9"),
+    healthy(f"{LONG}-one", reported=f"{LONG[:199]}…"),
+    healthy(f"{LONG}-two", reported=f"{LONG[:199]}… (2)"),
+    healthy("case"),
+    healthy("CASE"),
+    healthy(" leading"),
+    healthy("trailing "),
+    healthy(" ", reported="\\x20"),
+    healthy("\u3000", reported="\\u3000"),
+    healthy("\u200b", reported="\\u200b"),
+    healthy("\u3164", reported="\\u3164"),
+    healthy("CON"),
+    healthy("null"),
+    healthy("NaN"),
+    healthy("007"),
+    healthy("1e5"),
+    healthy("both"),
+    healthy("both.zip", lambda path: folder(path, RIGHT), reported="both.zip"),
+]
+
+MANY = [
+    healthy("4711"),
+    healthy("Doe Jane_4711_assignsubmission_file", says="submissions fit this id: decide which counts"),
+    healthy("Nobody Knows", says="Nobody on the roster has this id."),
+]
+
+KINDS: list[Kind] = [*IDS, *MANY]
+
+STRANGERS = ("Nobody Knows",)
+MISSING = (("gone", "Gone, \"Long\" O'Neil"), ("../x", "Climber"), ("gone\x1b[31m", "Red"), ("away\n", "<b>Bold</b>"))
+
+
+def write_roster(path: Path, entries: Sequence[Kind]) -> None:
+    """Everybody, by the names of the folders they were given, and some who handed in nothing."""
+    with path.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "name"])
+        for kind in entries:
+            writer.writerow([kind.entry, f"Student, {kind.name}"])
+        writer.writerows(MISSING)
+
+
+assert MODULES
