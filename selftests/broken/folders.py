@@ -14,7 +14,6 @@ from selftests.broken import (
     Build,
     Kind,
     and_then,
-    beside,
     costs_its_file,
     healthy,
     left_out,
@@ -145,4 +144,3 @@ AMOUNTS = [
 ]
 
 KINDS: list[Kind] = [*NAMES, *SELVES, *PLACED, *LINKS, *DOORS, *AMOUNTS]
-assert beside

@@ -7,8 +7,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from selftests.broken import MODULES, RIGHT, Kind, healthy
-from selftests.making_submissions import folder
+from selftests.broken import RIGHT, Kind, healthy
+from selftests.making_submissions import zipped
 
 LONG = "n" * 240
 
@@ -16,7 +16,7 @@ IDS = [
     healthy("new\nline", reported="new\\x0aline"),
     healthy("tab\tbed", reported="tab\\x09bed"),
     healthy("carriage\rreturn", reported="carriage\\x0dreturn"),
-    healthy('quo"te\'s'),
+    healthy("quo\"te's"),
     healthy("Doe, Jane; 4711"),
     healthy("-rf"),
     healthy("--json"),
@@ -35,8 +35,8 @@ IDS = [
     healthy(os.fsdecode(b"caf\xe9"), reported="caf\\udce9"),
     healthy(f"{LONG}-one", reported=f"{LONG[:199]}…"),
     healthy(f"{LONG}-two", reported=f"{LONG[:199]}… (2)"),
-    healthy("case"),
-    healthy("CASE"),
+    healthy("case", says="submissions fit this id"),
+    healthy("CASE", says="submissions fit this id"),
     healthy(" leading"),
     healthy("trailing "),
     healthy(" ", reported="\\x20"),
@@ -48,30 +48,36 @@ IDS = [
     healthy("NaN"),
     healthy("007"),
     healthy("1e5"),
-    healthy("both"),
-    healthy("both.zip", lambda path: folder(path, RIGHT), reported="both.zip"),
+    healthy("both", says="submissions fit this id"),
+    healthy("both.zip", lambda path: zipped(path, RIGHT), "submissions fit this id", reported="both.zip"),
 ]
 
 MANY = [
-    healthy("4711"),
+    healthy("4711", says="submissions fit this id"),
     healthy("Doe Jane_4711_assignsubmission_file", says="submissions fit this id: decide which counts"),
     healthy("Nobody Knows", says="Nobody on the roster has this id."),
 ]
 
 KINDS: list[Kind] = [*IDS, *MANY]
 
-STRANGERS = ("Nobody Knows",)
-MISSING = (("gone", "Gone, \"Long\" O'Neil"), ("../x", "Climber"), ("gone\x1b[31m", "Red"), ("away\n", "<b>Bold</b>"))
+NOT_ON_IT = ("Nobody Knows", " ", "\u3000", os.fsdecode(b"caf\xe9"))
+"""Submissions of nobody on the roster, and ids that no roster can hold."""
+
+SECOND = ("CASE", "both.zip", "Doe Jane_4711_assignsubmission_file")
+"""Second submissions of somebody."""
+
+MISSING = (
+    ("gone", 'Gone, "Long" O\'Neil'),
+    ("../x", "Climber"),
+    ("red\x1b[31m", "\x1b[31mRed"),
+    ("far\naway", "<b>B</b>"),
+)
+"""Students who have handed in nothing."""
 
 
-def write_roster(path: Path, entries: Sequence[Kind]) -> None:
-    """Everybody, by the names of the folders they were given, and some who handed in nothing."""
-    with path.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file:
-        writer = csv.writer(file)
-        writer.writerow(["id", "name"])
-        for kind in entries:
-            writer.writerow([kind.entry, f"Student, {kind.name}"])
-        writer.writerows(MISSING)
-
-
-assert MODULES
+def write_roster(path: Path, kinds: Sequence[Kind]) -> int:
+    """Everybody by the names of their folders, and some who handed in nothing; the number of students."""
+    ids = [kind.entry.removesuffix(".zip") for kind in kinds if kind.entry not in (*NOT_ON_IT, *SECOND)]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("id", "name"), *((one, f"Student, {one}") for one in ids), *MISSING])
+    return len(ids) + len(MISSING)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 from selftests.broken import (
-    ELEMENTWISE,
     MODULES,
     RIGHT,
     Kind,
@@ -121,4 +120,3 @@ BEHAVIOUR = [
 ]  # fmt: skip
 
 KINDS: list[Kind] = [*ENCODINGS, *SYNTAX, *CUT, *BEHAVIOUR]
-assert ELEMENTWISE
