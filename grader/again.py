@@ -54,6 +54,8 @@ def replay(ledger: Ledger, name: str, settings: Settings) -> tuple[int, list[Cha
     Nothing is written. Raises LedgerError where the ledger holds nothing that could be compared.
     """
     digest, job = _newest(ledger, name, settings)
+    if job.ungradable:
+        raise LedgerError(f"{printable(name)} has no verdicts, since it could not be read: {job.ungradable}")
     at = circumstances(settings)
     recorded = ledger.known(digest, at, acceptable(settings.isolation)[-1]).verdicts
     if not recorded:
@@ -94,7 +96,9 @@ def _newest(ledger: Ledger, name: str, settings: Settings) -> tuple[str, Job]:
     found = ledger.read(digests[-1])
     assert found is not None
     texts, problems = found
-    return digests[-1], Job(name, {**texts, **given(settings.root)}, problems, digest=digests[-1])
+    ours = given(settings.root)
+    reason = None if texts.keys() - ours.keys() else " ".join(problems.values()) or "nothing of it could be read"
+    return digests[-1], Job(name, {**texts, **ours}, problems, ungradable=reason, digest=digests[-1])
 
 
 def regrade(ledger: Ledger, settings: Settings, *, processes: int | None = None) -> list[Regraded]:

@@ -91,6 +91,7 @@ def nanolm(
     cwd: Path = ROOT,
     environment: Mapping[str, str] | None = None,
     before_exec: Callable[[], None] | None = None,
+    seconds: float = 150,
 ) -> subprocess.CompletedProcess[str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "NANOLM"))}
     return subprocess.run(
@@ -100,7 +101,7 @@ def nanolm(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
-        timeout=150,
+        timeout=seconds,
         preexec_fn=before_exec,
     )
 

@@ -6,9 +6,11 @@ import ctypes
 import hashlib
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,6 +22,7 @@ import pytest
 from grader.ledger import Ledger
 from grader.linux import PR_CAPBSET_DROP
 from selftests.broken import POINTS, Kind, folders, students, texts, zips
+from selftests.making_submissions import folder
 from selftests.running_grade import ROOT, Grades, nanolm, read_grades
 
 KINDS = [kind for module in (texts, folders, zips, students) for kind in module.KINDS]
@@ -101,9 +104,10 @@ def evening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evening]:
     here, roster, written, ledger = (base / name for name in ("class", "roster.csv", "grades.json", "ledger.db"))
     kinds = build_class(here)
     count = students.write_roster(roster, kinds)
+    folder(here, {"..x/modules.py": "", "grades.csv": "", "notes\x1b[31m.txt": "", "Thumbs.db": ""})
     before = snapshot(here)
     arguments = ("--class", here, *USUAL, "--ledger", ledger, "--roster", roster)
-    ran = nanolm("grade", *arguments, "--json", written, before_exec=AS_OWNER)
+    ran = nanolm("grade", *arguments, "--json", written, before_exec=AS_OWNER, seconds=600)
     after = snapshot(here)
     assert ran.returncode == 3, ran.stderr + ran.stdout
     raw = {row["submission"]: row for row in json.loads(written.read_text(encoding="utf-8"))["submissions"]}
@@ -148,7 +152,7 @@ def test_everybody_on_the_roster_has_a_row_and_a_name(evening: Evening) -> None:
         assert ("student" in row) != stranger
         assert any("Nobody on the roster" in note for note in row["notes"]) == stranger
         if not stranger and kind.entry not in students.SECOND:
-            assert row["student"] == f"Student, {kind.entry.removesuffix('.zip')}"
+            assert row["student"] == f"Student, {unicodedata.normalize('NFC', kind.id)}".strip()
     for name, student in students.MISSING:
         (row,) = [row for row in evening.raw.values() if row.get("student") == student]
         assert row["reason"] == "Nothing was handed in under this id.", name
@@ -166,12 +170,17 @@ def test_only_what_they_wrote_is_said_of_them(evening: Evening) -> None:
 
 
 def test_the_table_has_a_row_each_and_nothing_in_it_steers_a_terminal(evening: Evening) -> None:
-    head, _, rest = evening.ran.stdout.partition("┡")
-    rows = [line for line in rest.partition("└")[0].splitlines()[1:] if line.split("│")[1].strip()]
+    rest = evening.ran.stdout.partition("┡")[2]
+    rows = re.findall(r"^│.*│ +(?:\d+\.\d / 18|no grade) │", rest.partition("└")[0], re.MULTILINE)
     assert len(rows) == len(evening.grades.submissions)
     assert evening.ran.stdout.replace("\n", "").isprintable()
     assert evening.ran.stderr == ""
-    assert head
+
+
+def test_what_is_no_submission_is_named(evening: Evening) -> None:
+    below = " ".join(evening.ran.stdout.partition("└")[2].split())
+    assert f"Passed over in {evening.folder}: ..x, grades.csv, notes\\x1b[31m.txt." in below
+    assert re.search(rf"{len(evening.grades.submissions)} submissions in .* s; \d+ could not be graded", below)
 
 
 def test_the_class_folder_is_as_it_was(evening: Evening) -> None:

@@ -304,6 +304,7 @@ def command(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         'id,name\na1,"Doe, Jane"\nb2,Борис\n',
         'Name;ID\r\n"Doe, Jane";a1\r\nБорис;b2\r\n\r\n',
         "\ufeffstudent_id\tname\na1\tDoe, Jane\nb2\tБорис",
+        'id,name\ra1,"Doe, Jane"\rb2,Борис\r',
     ],
 )
 def test_a_roster_is_read_however_it_was_saved(tmp_path: Path, text: str) -> None:
@@ -321,6 +322,8 @@ def test_a_roster_is_read_however_it_was_saved(tmp_path: Path, text: str) -> Non
         (b"id,name\na,x\nA,y\n", "line 3: the id 'A' stands there twice"),
         (b"id,name\n,x\n", "line 2 has no id"),
         (b"id,name\na,\xe9\n", "is not UTF-8"),
+        (b'id,name\n"a\n1",x\n"a\n1",y\n', "line 5: the id"),
+        (b"id,name\na," + b"x" * 200_000, "line 2 is not CSV"),
     ],
 )
 def test_a_roster_that_cannot_be_used_says_why(tmp_path: Path, content: bytes, says: str) -> None:

@@ -7,6 +7,7 @@ are graded with two exercises of two files: `swiglu` in `modules.py`, which most
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +45,12 @@ class Kind:
     @property
     def name(self) -> str:
         """What the row is called."""
-        return self.reported or self.entry.removesuffix(".zip")
+        return self.reported or self.id
+
+    @property
+    def id(self) -> str:
+        """The student's id, which the entry is named after."""
+        return re.sub(r"\.zip$", "", self.entry, flags=re.IGNORECASE)
 
     @property
     def score(self) -> float:

@@ -14,6 +14,7 @@ from selftests.broken import (
     left_out,
     ungradable,
 )
+from selftests.running_grade import STUBS
 
 SWIGLU = MODULES.index("class SwiGLU(")
 BODY = "        projected: Tensor = "
@@ -49,13 +50,15 @@ ENCODINGS = [
     healthy("lying-coding-line", beside(f"# -*- coding: latin-1 -*-\n{UMLAUT}"), "declares the encoding latin-1"),
     healthy("no-newline-at-the-end", beside(MODULES.rstrip())),
     healthy("form-feeds", beside(MODULES.replace("\n\n\nclass ", "\n\f\n\nclass "))),
-    ungradable("all-utf-16", {file: text.encode("utf-16") for file, text in RIGHT.items()}, "elementwise.py is not UTF-8"),
+    ungradable("all-utf-16", {file: text.encode("utf-16") for file, text in RIGHT.items()},
+               "elementwise.py is not UTF-8"),
 ]  # fmt: skip
 
 SYNTAX = [
     costs_its_file(f"syntax-{name}", beside(text), says)
     for name, text, says in (
-        ("no-colon", MODULES.replace("class SwiGLU(nn.Module):", "class SwiGLU(nn.Module)"), "SyntaxError: expected ':'"),
+        ("no-colon", MODULES.replace("class SwiGLU(nn.Module):", "class SwiGLU(nn.Module)"),
+         "SyntaxError: expected ':'"),
         ("open-bracket", MODULES + "\nx = (1,\n", "SyntaxError: '(' was never closed"),
         ("open-docstring", MODULES + '\nx = """never\n', "SyntaxError: unterminated triple-quoted string"),
         ("open-string", first("x = 'never"), "SyntaxError: unterminated string literal"),
@@ -78,13 +81,14 @@ SYNTAX = [
         ("shell", first("!pip install torch"), "SyntaxError: invalid syntax"),
         ("prompt", first(">>> x = 1"), "SyntaxError: invalid syntax"),
         ("braces", "from __future__ import braces\n" + MODULES, "SyntaxError: not a chance"),
-        ("late-future", MODULES + "\nfrom __future__ import annotations\n", "SyntaxError: from __future__ imports must"),
+        ("late-future", MODULES + "\nfrom __future__ import annotations\n",
+         "SyntaxError: from __future__ imports must"),
         ("same-argument", first("def f(a, a): ..."), "SyntaxError: duplicate argument 'a'"),
         ("backslash-at-the-end", MODULES + "\nx = 1 + \\", "SyntaxError: unexpected EOF"),
         ("keyword", first("lambda = 1"), "SyntaxError: "),
         ("deep-brackets", first(f"x = {'(' * 300}1{')' * 300}"), "SyntaxError: too many nested parentheses"),
         ("deep-blocks", first("\n".join(" " * n + "if 1:" for n in range(101))), "IndentationError: "),
-        ("deep-minus", first(f"x = {'-' * 100_000}1"), "MemoryError"),
+        ("deep-minus", first(f"x = {'-' * 100_000}1"), "more memory was asked for"),
         ("deep-chain", first(f"x = torch{'.x' * 60_000}"), "RecursionError"),
         ("long-number", first(f"x = {'9' * 5000}"), "SyntaxError: Exceeds the limit"),
     )
@@ -96,27 +100,30 @@ CUT = [
     costs_its_file("only-a-comment", beside("# I could not do it, sorry"), "SwiGLU"),
     costs_its_file("cut-before", beside(MODULES[:SWIGLU]), "SwiGLU"),
     costs_its_file("cut-in-a-letter", beside(MODULES[:SWIGLU].encode() + "é".encode()[:1]), "is not UTF-8"),
-    costs_its_file("cut-in-a-line", beside(MODULES[: SWIGLU + len("class SwiGLU(")]), "SyntaxError: '(' was never closed"),
-    costs_its_file("notebook-renamed", beside(NOTEBOOK), "SwiGLU"),
-    costs_its_file("notebook-renamed-with-null", beside(NOTEBOOK.replace("[]", "[null]")), "NameError: name 'null'"),
+    costs_its_file("cut-in-a-line", beside(MODULES[: SWIGLU + len("class SwiGLU(")]),
+                   "SyntaxError: '(' was never closed"),
+    costs_its_file("notebook-renamed", beside(NOTEBOOK), "modules.py is a notebook under another name"),
     costs_its_file("zip-renamed", beside(b"PK\x03\x04\x14\x00\x00\x00\x08\x00" + bytes(range(256))), "modules.py"),
-    costs_its_file("web-page", beside("<!DOCTYPE html>\n<html><script>alert(1)</script>"), "SyntaxError: invalid syntax"),
+    costs_its_file("web-page", beside("<!DOCTYPE html>\n<html><script>alert(1)</script>"),
+                   "SyntaxError: invalid syntax"),
     costs_its_file("large-file", beside(MODULES + "#" * (256 << 10)), "modules.py is larger than 256 KiB"),
     costs_its_file("huge-file", beside(b"x" * (24 << 20)), "modules.py is larger than 256 KiB"),
     costs_its_file("one-long-line", beside(f"x = {'1,' * 100_000}"), "SwiGLU"),
 ]  # fmt: skip
 
 BEHAVIOUR = [
-    costs_its_file("missing-import", beside(first("import tensorflow_of_mine")), "No module named 'tensorflow_of_mine'"),
+    costs_its_file("missing-import", beside(first("import tensorflow_of_mine")),
+                   "No module named 'tensorflow_of_mine'"),
     costs_its_file("own-helper", {**RIGHT, "modules.py": first("from helpers import f"), "helpers.py": "f = 1\n"},
                    "No module named 'helpers'"),
     costs_its_file("asks", beside(first("n = input('how many? ')")), "EOFError"),
     costs_its_file("leaves", beside(first("raise SystemExit(0)")), "SystemExit: 0"),
-    costs_its_file("aborts", beside(first("import os\nos.abort()")), "SIGABRT"),
-    healthy("prints-5-mb", beside(first("import sys\nprint('x' * 5_000_000)\nprint('y' * 5_000_000, file=sys.stderr)"))),
+    costs_its_file("aborts", beside(first("import os\nos.abort()")), "the process ended with signal"),
+    healthy("prints-5-mb", beside(first("import sys\nprint('x' * 5_000_000, file=sys.stderr)\nprint('y' * 5_000_000)"))),
     healthy("prints-in-every-call", beside(inside("print('z' * 100_000)"))),
-    costs_its_file("raises-5-mb", beside(inside("raise ValueError('\\x1b[31m' + 'x' * 5_000_000)")), "ValueError: \\x1b[31mx", 0.5),
-    left_out("stub", beside("class SwiGLU: ...\n")),
+    costs_its_file("raises-5-mb", beside(inside("raise ValueError('\\x1b[31m' + 'x' * 5_000_000)")),
+                   "ValueError: \\x1b[31mx", 1.5),
+    left_out("stub", beside(STUBS["modules.py"])),
 ]  # fmt: skip
 
 KINDS: list[Kind] = [*ENCODINGS, *SYNTAX, *CUT, *BEHAVIOUR]
