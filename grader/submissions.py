@@ -23,7 +23,6 @@ from nanolm.untrusted import printable
 MAX_NAME = 320
 """Characters of a submission's name: more than a file system's longest, so that no two become one by being cut."""
 
-
 _LEFT_BY_SYSTEMS = frozenset(
     {".DS_Store", ".git", ".gitignore", ".ipynb_checkpoints", "Thumbs.db", "desktop.ini", "__MACOSX", "__pycache__"}
 )

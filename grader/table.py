@@ -19,7 +19,7 @@ from nanolm.texts import mistake
 from nanolm.untrusted import printable
 from nanolm.verdict import Verdict
 
-PLAIN_WIDTH = 160
+PLAIN_WIDTH = 200
 STYLES = {"passed": "green", "failed": "red", "not_attempted": "yellow", "ungradable": "magenta"}
 
 
