@@ -124,7 +124,10 @@ def test_what_was_handed_in_is_kept(ledger: Ledger) -> None:
     ledger.receive("anna", "abc", "r", {"a.py": "x = 'é'"}, {"b.py": "unreadable"})
     assert ledger.read("abc") == ({"a.py": "x = 'é'"}, {"b.py": "unreadable"})
     assert ledger.read("nobody") is None
-    assert ledger.named("anna") == ["abc", "def"]
+    ledger.receive("anna", "abc", "r", {"a.py": "x = 'é'"}, {"b.py": "unreadable"})
+    assert ledger.named("anna") == ["def", "abc"]  # the newest last, though it had been handed in before
+    with sqlite3.connect(ledger.path) as other:
+        assert other.execute("SELECT count(*) FROM received").fetchone() == (3,)
     assert ledger.names("r") == ["anna"]
 
 
@@ -221,6 +224,8 @@ def test_replay_reproduces_every_verdict_and_sees_a_forged_one(
     with Ledger(written[0]) as ledger:
         count, changes = again.replay(ledger, "boris", SETTINGS)
         assert (changes, count) == ([], 12)
+        with pytest.raises(LedgerError, match="boris has no verdict of these exercises"):
+            again.replay(ledger, "boris", replace(SETTINGS, exercises=("rmsnorm",)))
         with pytest.raises(LedgerError, match="rounds with a verdict: ledger"):
             again.replay(ledger, "boris", replace(SETTINGS, secret=b"another"))
         with pytest.raises(LedgerError, match="knows no submission named 'bo'"):
