@@ -54,8 +54,11 @@ def replay(ledger: Ledger, name: str, settings: Settings) -> tuple[int, list[Cha
     Nothing is written. Raises LedgerError where the ledger holds nothing that could be compared.
     """
     digest, job = _newest(ledger, name, settings)
+    if job.ungradable:
+        raise LedgerError(f"{printable(name)} has no verdicts, since it could not be read: {job.ungradable}")
     at = circumstances(settings)
-    recorded = ledger.known(digest, at, acceptable(settings.isolation)[-1]).verdicts
+    known = ledger.known(digest, at, acceptable(settings.isolation)[-1]).verdicts
+    recorded = {test: verdict for test, verdict in known.items() if verdict.exercise in settings.exercises}
     if not recorded:
         raise LedgerError(_why_nothing(ledger, digest, name, settings))
     (result,) = grade_jobs([job], settings)
@@ -74,13 +77,18 @@ def _told(verdict: Verdict) -> tuple[object, ...]:
 
 def _why_nothing(ledger: Ledger, digest: str, name: str, settings: Settings) -> str:
     at = circumstances(settings)
-    rounds = {entry.circumstances.round for entry in ledger.entries(digest)}
+    entries = list(ledger.entries(digest))
+    rounds = {entry.circumstances.round for entry in entries}
     if at.round not in rounds:
         known = ", ".join(sorted({known.partition(":")[0] for known in rounds})) or "none"
         return (
             f"{printable(name)} has no verdict of round {settings.round!r} under this NANOLM_SECRET (rounds with a "
             f"verdict: {known}): set --round and the secret of that run"
         )
+    if any(entry.circumstances == at and entry.verdict.exercise in settings.exercises for entry in entries):
+        return f"{printable(name)} has verdicts of this round, but under weaker isolation: name it with --isolation"
+    if any(entry.circumstances == at for entry in entries):
+        return f"{printable(name)} has no verdict of these exercises"
     return (
         f"{printable(name)} has verdicts of this round, but under other tests or other software: check out the course "
         "as it was, or use `nanolm regrade` to see what the change means"
@@ -94,7 +102,9 @@ def _newest(ledger: Ledger, name: str, settings: Settings) -> tuple[str, Job]:
     found = ledger.read(digests[-1])
     assert found is not None
     texts, problems = found
-    return digests[-1], Job(name, {**texts, **given(settings.root)}, problems, digest=digests[-1])
+    ours = given(settings.root)
+    reason = None if texts.keys() - ours.keys() else " ".join(problems.values()) or "nothing of it could be read"
+    return digests[-1], Job(name, {**texts, **ours}, problems, ungradable=reason, digest=digests[-1])
 
 
 def regrade(ledger: Ledger, settings: Settings, *, processes: int | None = None) -> list[Regraded]:

@@ -14,6 +14,7 @@ from grader.ledger import Ledger, LedgerError
 from grader.sandbox import BEST, CHOICES, Level
 from grader.session import CannotStart, Settings
 from nanolm.course import EXERCISES, exercise_files
+from nanolm.untrusted import listed, printable
 
 OK, FAILED, USAGE, UNGRADABLE, CANNOT_START = 0, 1, 2, 3, 4
 
@@ -96,12 +97,15 @@ def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
 
     root = find_root(options.course, [*options.paths, *options.classes])
     paths: list[Path] = list(options.paths)
+    remarks = []
     try:
         for folder in options.classes:
             entries = submissions.class_entries(folder, exercise_files())
             if not entries:
                 parser.error(f"--class: {str(folder)!r} holds no submission")
             paths += entries
+            if skipped := submissions.passed_over(folder, entries):
+                remarks.append(f"Passed over in {printable(str(folder))}: {listed(skipped)}.")
     except submissions.SubmissionUsageError as error:
         parser.error(str(error))
     try:
@@ -121,6 +125,8 @@ def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     seconds = time.perf_counter() - start
     ungradable = sum(result.ungradable is not None for result in results)
     levels = ", ".join(sorted({result.isolation for result in results if result.isolation})) or "none needed"
+    for remark in remarks:
+        out.print(remark)
     out.print(f"{len(results)} submissions in {seconds:.1f} s; {ungradable} could not be graded. Isolation: {levels}.")
     if options.json:
         try:

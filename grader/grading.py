@@ -17,9 +17,10 @@ from grader.results import SubmissionResult
 from grader.roster import Student, assign
 from grader.sandbox import acceptable
 from grader.session import Job, Settings
-from grader.submissions import name_submissions, read_submission
+from grader.submissions import MAX_NAME, name_submissions, read_submission
 from grader.table import stepping
 from nanolm.course import EXERCISES, exercise_files
+from nanolm.untrusted import printable
 
 MISSING = "Nothing was handed in under this id."
 
@@ -90,7 +91,9 @@ def with_roster(
     for student in students:
         own = [result for result in results if owners.get(result.name) == student]
         if not own:
-            rows.append(SubmissionResult(student.id, (), full, ungradable=MISSING, student=student.name))
+            rows.append(
+                SubmissionResult(printable(student.id, MAX_NAME), (), full, ungradable=MISSING, student=student.name)
+            )
         several = (f"{len(own)} submissions fit this id: decide which counts.",) if len(own) > 1 else ()
         rows += [replace(result, student=student.name, notes=result.notes + several) for result in own]
     strangers = [result for result in results if result.name not in owners]

@@ -41,8 +41,7 @@ CREATE TABLE IF NOT EXISTS submissions (
     submission TEXT PRIMARY KEY, texts BLOB NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS received (
-    name TEXT NOT NULL, submission TEXT NOT NULL, round TEXT NOT NULL, recorded REAL NOT NULL,
-    UNIQUE (name, submission, round)
+    name TEXT NOT NULL, submission TEXT NOT NULL, round TEXT NOT NULL, recorded REAL NOT NULL
 );
 CREATE TABLE IF NOT EXISTS environments (environment TEXT PRIMARY KEY, described TEXT NOT NULL) WITHOUT ROWID;
 """
@@ -145,12 +144,19 @@ class Ledger:
     def receive(
         self, name: str, submission: str, round_name: str, texts: Mapping[str, str], problems: Mapping[str, str]
     ) -> None:
-        """Note that a submission of that name was handed in for a round, and keep what was read of it."""
+        """Note that a submission of that name was handed in for a round, and keep what was read of it.
+
+        What was handed in last time is not noted again; what was handed in before that is, since it is the newest now.
+        """
         packed = zlib.compress(json.dumps([dict(texts), dict(problems)]).encode())
         self._db.execute("INSERT OR IGNORE INTO submissions VALUES (?, ?)", (submission, packed))
-        self._db.execute(
-            "INSERT OR IGNORE INTO received VALUES (?, ?, ?, ?)", (name, submission, round_name, time.time())
-        )
+        last = self._db.execute(
+            "SELECT submission FROM received WHERE name = ? AND round = ? ORDER BY recorded DESC, rowid DESC LIMIT 1",
+            (name, round_name),
+        ).fetchone()
+        if last != (submission,):
+            row = (name, submission, round_name, time.time())
+            self._db.execute("INSERT OR IGNORE INTO received VALUES (?, ?, ?, ?)", row)
 
     def describe(self, environment: str, described: str) -> None:
         """Keep in words what an environment's hash stands for."""
@@ -199,8 +205,10 @@ class Ledger:
 
     def named(self, name: str) -> list[str]:
         """Hashes of what was handed in under a name, the newest last."""
-        rows = self._db.execute("SELECT submission FROM received WHERE name = ? ORDER BY recorded, rowid", (name,))
-        return list(dict.fromkeys(row[0] for row in rows))
+        rows = self._db.execute(
+            "SELECT submission FROM received WHERE name = ? ORDER BY recorded DESC, rowid DESC", (name,)
+        )
+        return list(dict.fromkeys(row[0] for row in rows))[::-1]
 
     def names(self, round_name: str) -> list[str]:
         """Names under which something was handed in for a round, in the order in which they came."""

@@ -78,6 +78,7 @@ def locate(tree: Tree, exercise_files: Sequence[str]) -> Located:
     elif found.empty and not blocked and not top.listing.folders and top.listing.links:
         link = shown_path((), top.listing.links[0])
         blocked.append(f"{link} is a symbolic link, which is not followed: hand in the files themselves.")
+    blocked += _folders_named_like_files(places, exercise_files, found)
     for name, why in tree.refused.items():
         if name not in found.picks:
             found.problems.setdefault(name, why)
@@ -141,6 +142,15 @@ def _choose(places: Sequence[_Place], exercise_files: Sequence[str], found: Loca
             )
 
 
+def _folders_named_like_files(places: Sequence[_Place], exercise_files: Sequence[str], found: Located) -> list[str]:
+    return [
+        f"{shown_path(place.folder, file)} is a folder, not a file: hand in the file itself."
+        for place in places
+        for file in exercise_files
+        if file in place.listing.folders and file not in found.picks
+    ]
+
+
 def _left_unread(inner: Sequence[_Place], exercise_files: Sequence[str], found: Located) -> list[str]:
     return [
         f"{shown_path(place.folder, file)} was not graded, since other exercise files lie further up: "
@@ -173,6 +183,7 @@ def _notes_on_the_rest(places: Sequence[_Place], exercise_files: Sequence[str], 
         shown_path(*one)
         for one in rest
         if one[1].endswith(".py") and one[1] not in {*GIVEN_FILES, "__init__.py"} and not _is_inert(one[1])
+        if exercise_file_for(one[1], exercise_files) not in found.problems
     ]
     if others and not found.empty:
         notes.append(f"Not read: {_first(others)}. Only the exercise files are; put what they need into them.")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.submissions import MAX_NAME
 from nanolm.untrusted import printable
 
 ID_HEADS = ("id", "student_id", "student", "login", "username", "email")
@@ -35,17 +38,21 @@ def read_roster(path: Path) -> list[Student]:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise RosterError(f"{path} is larger than a roster can be")
-        text = path.read_text(encoding="utf-8-sig")
+        text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise RosterError(f"{path} is not UTF-8: save it as CSV UTF-8") from error
     except OSError as error:
         raise RosterError(f"{path} cannot be read: {error.strerror}") from error
     first = text.partition("\n")[0]
     delimiter = max(",;\t", key=first.count)
-    rows = list(csv.reader(text.splitlines(), delimiter=delimiter))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)  # a cell may hold a line's end
+    try:
+        rows = [(reader.line_num, row) for row in reader]
+    except csv.Error as error:
+        raise RosterError(f"{path} line {reader.line_num} is not CSV: {error}") from error
     if not rows:
         raise RosterError(f"{path} is empty: its first line should be `id,name`")
-    heads = [head.strip().casefold().replace(" ", "_") for head in rows[0]]
+    heads = [head.strip().casefold().replace(" ", "_") for head in rows[0][1]]
     id_column = _column(heads, ID_HEADS)
     if id_column is None:
         raise RosterError(
@@ -53,16 +60,16 @@ def read_roster(path: Path) -> list[Student]:
         )
     name_column = _column(heads, NAME_HEADS)
     students: dict[str, Student] = {}
-    for number, row in enumerate(rows[1:], 2):
+    for number, row in rows[1:]:
         if not any(cell.strip() for cell in row):
             continue
         student_id = row[id_column].strip() if id_column < len(row) else ""
         if not student_id:
             raise RosterError(f"{path} line {number} has no id")
-        if student_id.casefold() in students:
+        if _folded(student_id) in students:
             raise RosterError(f"{path} line {number}: the id {printable(student_id, 60)!r} stands there twice")
         name = row[name_column].strip() if name_column is not None and name_column < len(row) else ""
-        students[student_id.casefold()] = Student(student_id, name)
+        students[_folded(student_id)] = Student(student_id, name)
     if not students:
         raise RosterError(f"{path} names nobody")
     return list(students.values())
@@ -72,15 +79,20 @@ def _column(heads: list[str], wanted: Iterable[str]) -> int | None:
     return next((heads.index(head) for head in wanted if head in heads), None)
 
 
+def _folded(name: str) -> str:
+    """An id or a submission's name as they are compared: as it is shown, in any case, accents written either way."""
+    return printable(unicodedata.normalize("NFC", name), MAX_NAME).casefold()
+
+
 def assign(students: Iterable[Student], submissions: Iterable[str]) -> Mapping[str, Student]:
     """Which submission is whose, by name: the id itself, or the id as a whole word of it (`Doe Jane_4711_file`).
 
     A submission that fits nobody, or more than one, stays without a student.
     """
-    by_id = {student.id.casefold(): student for student in students}
+    by_id = {_folded(student.id): student for student in students}
     found: dict[str, Student] = {}
     for name in submissions:
-        folded = name.casefold()
+        folded = _folded(name)
         fitting = [by_id[folded]] if folded in by_id else _as_word(by_id, folded)
         if len(fitting) == 1:
             found[name] = fitting[0]

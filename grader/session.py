@@ -92,7 +92,7 @@ class SubmissionBackend:
         if (known := self._forbidden.get(exercise)) is not None:
             raise StudentFault(known.outcome, known.message, place=known.place)
         if file in self._job.problems:
-            raise StudentFault(Outcome.EXCEPTION, self._job.problems[file], kind="UnreadableFile")
+            raise StudentFault(Outcome.EXCEPTION, self._job.problems[file])
         if file not in self._job.texts:
             raise StudentFault(Outcome.NOT_ATTEMPTED, f"{display_name(file)} is not there")
         if self.time_is_up and call.entry in self._endless:

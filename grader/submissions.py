@@ -20,6 +20,13 @@ from grader.trees import MAX_FILE_BYTES, MAX_FOLDER_ENTRIES, FolderTree, Tree, i
 from nanolm import course
 from nanolm.untrusted import printable
 
+MAX_NAME = 320
+"""Characters of a submission's name: more than a file system's longest, so that no two become one by being cut."""
+
+_LEFT_BY_SYSTEMS = frozenset(
+    {".DS_Store", ".git", ".gitignore", ".ipynb_checkpoints", "Thumbs.db", "desktop.ini", "__MACOSX", "__pycache__"}
+)
+
 
 class SubmissionUsageError(Exception):
     """The instructor named a class folder that cannot be used; the message says why."""
@@ -53,7 +60,7 @@ def read_submission(path: Path, exercise_files: Sequence[str], *, name: str | No
     `path` itself must not be a symbolic link; the folders above it may be. `config.py` is never read, even if asked
     for.
     """
-    shown = name_submissions([path])[0] if name is None else printable(name)
+    shown = name_submissions([path])[0] if name is None else printable(name, 2 * MAX_NAME)
     wanted = [file for file in exercise_files if file not in course.GIVEN_FILES]
     try:
         files, problems, notes = _read(path, wanted)
@@ -148,7 +155,7 @@ def name_submissions(paths: Sequence[Path]) -> list[str]:
     taken: set[str] = set()
     for key in keys:
         tails = (key[-length:] for length in range(1, len(key) + 1) if counts[length - 1][key[-length:]] == 1)
-        name = plain = printable(_joined(next(tails, key)))
+        name = plain = _shown_name(_joined(next(tails, key)))
         number = 2
         while name in taken:
             name = f"{plain} ({number})"
@@ -156,6 +163,13 @@ def name_submissions(paths: Sequence[Path]) -> list[str]:
         taken.add(name)
         names.append(name)
     return names
+
+
+def _shown_name(name: str) -> str:
+    """The name, printable; one of blanks alone is written out, since a row without a name is nobody's."""
+    if not name.strip():
+        name = "".join(f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}" for char in name)
+    return printable(name, MAX_NAME)
 
 
 def _without_zip(parts: tuple[str, ...]) -> tuple[str, ...]:
@@ -194,6 +208,12 @@ def class_entries(directory: Path, exercise_files: Sequence[str] | None = None) 
     except OSError as error:
         raise SubmissionUsageError(f"{shown} cannot be listed ({error.strerror}).") from None
     return sorted(entries)
+
+
+def passed_over(directory: Path, entries: Sequence[Path]) -> list[str]:
+    """Names in a class folder that are none of its submissions, without what systems leave there: worth a look."""
+    taken = {entry.name for entry in entries}
+    return sorted(name for name in os.listdir(directory) if name not in taken and name not in _LEFT_BY_SYSTEMS)
 
 
 def _is_entry(entry: os.DirEntry[str], exercise_files: Sequence[str]) -> bool:

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.results import SubmissionResult
+from grader.submissions import MAX_NAME
 from nanolm.protocol import Outcome
 from nanolm.scoreboard import by_exercise, exercise_status
 from nanolm.texts import mistake
@@ -59,7 +60,7 @@ def grade_table(results: Sequence[SubmissionResult]) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("root cause", overflow="fold")
     for result in results:
-        cells = [Text(printable(result.name)), Text(_score(result))]
+        cells = [Text(printable(result.name, MAX_NAME)), Text(_score(result))]
         grouped = by_exercise(result.verdicts)
         for name in exercises:
             members = grouped.get(name, [])
@@ -100,7 +101,9 @@ def _outcomes(members: Sequence[Verdict]) -> str:
 def messages(results: Sequence[SubmissionResult]) -> Iterator[Text]:
     """What each student reads, test by test; tests of an unattempted exercise say nothing."""
     for result in results:
-        yield Text(f"\n{printable(result.name)}: {_score(result)}", style="bold")
+        yield Text(f"\n{printable(result.name, MAX_NAME)}: {_score(result)}", style="bold")
+        if result.ungradable:
+            yield Text(f"  {printable(result.ungradable, 2000)}")
         for note in result.notes:
             yield Text(f"  note: {printable(note, 400)}")
         for verdict in result.verdicts:

@@ -145,8 +145,10 @@ def fault_words(fault: StudentFault) -> str:
             lines.append(f"    {printable(place.text, 200)}")
             if place.column is not None and 0 < place.column <= 200:
                 lines.append(f"    {' ' * (place.column - 1)}^")
-    else:
+    elif fault.kind:
         lines.append(f"raised {printable(fault.kind, 80)}: {message}")
+    else:  # nothing was run: the file could not be read
+        lines.append(message)
     if "ModuleNotFoundError" in fault.bases:
         lines.append(text("checks", "missing_module"))
     return "\n".join(lines)

@@ -9,6 +9,8 @@ import unicodedata
 from collections.abc import Iterable
 
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and signs that have no ink: a name of them looks like no name."""
 
 
 def printable(text: str, limit: int = 200, newlines: bool = False) -> str:
@@ -45,7 +47,7 @@ def _visible(char: str) -> str:
     code = ord(char)
     # Noncharacters are legal in a Python string but not in XML, where reports put this text.
     noncharacter = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
-    if not noncharacter and unicodedata.category(char) not in _UNSAFE_CATEGORIES:
+    if not noncharacter and unicodedata.category(char) not in _UNSAFE_CATEGORIES and char not in _BLANK_LETTERS:
         return char
     if code <= 0xFF:
         return f"\\x{code:02x}"

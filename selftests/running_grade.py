@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -87,7 +87,11 @@ class Grades(msgspec.Struct, frozen=True):
 
 
 def nanolm(
-    *arguments: str | Path, cwd: Path = ROOT, environment: Mapping[str, str] | None = None
+    *arguments: str | Path,
+    cwd: Path = ROOT,
+    environment: Mapping[str, str] | None = None,
+    before_exec: Callable[[], None] | None = None,
+    seconds: float = 150,
 ) -> subprocess.CompletedProcess[str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "NANOLM"))}
     return subprocess.run(
@@ -97,7 +101,8 @@ def nanolm(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
-        timeout=150,
+        timeout=seconds,
+        preexec_fn=before_exec,
     )
 
 

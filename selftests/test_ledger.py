@@ -18,10 +18,9 @@ import pytest
 
 from grader import again, circumstances, commands
 from grader.commands import CANNOT_START, FAILED, OK, UNGRADABLE, USAGE
-from grader.grading import MISSING, grade_paths, with_roster
+from grader.grading import MISSING, grade_paths
 from grader.ledger import Circumstances, Entry, Ledger, LedgerError
 from grader.results import SubmissionResult
-from grader.roster import RosterError, Student, assign, read_roster
 from grader.sandbox import Level
 from grader.session import Settings
 from nanolm.protocol import Outcome
@@ -125,7 +124,10 @@ def test_what_was_handed_in_is_kept(ledger: Ledger) -> None:
     ledger.receive("anna", "abc", "r", {"a.py": "x = 'é'"}, {"b.py": "unreadable"})
     assert ledger.read("abc") == ({"a.py": "x = 'é'"}, {"b.py": "unreadable"})
     assert ledger.read("nobody") is None
-    assert ledger.named("anna") == ["abc", "def"]
+    ledger.receive("anna", "abc", "r", {"a.py": "x = 'é'"}, {"b.py": "unreadable"})
+    assert ledger.named("anna") == ["def", "abc"]  # the newest last, though it had been handed in before
+    with sqlite3.connect(ledger.path) as other:
+        assert other.execute("SELECT count(*) FROM received").fetchone() == (3,)
     assert ledger.names("r") == ["anna"]
 
 
@@ -222,10 +224,14 @@ def test_replay_reproduces_every_verdict_and_sees_a_forged_one(
     with Ledger(written[0]) as ledger:
         count, changes = again.replay(ledger, "boris", SETTINGS)
         assert (changes, count) == ([], 12)
+        with pytest.raises(LedgerError, match="boris has no verdict of these exercises"):
+            again.replay(ledger, "boris", replace(SETTINGS, exercises=("rmsnorm",)))
         with pytest.raises(LedgerError, match="rounds with a verdict: ledger"):
             again.replay(ledger, "boris", replace(SETTINGS, secret=b"another"))
         with pytest.raises(LedgerError, match="knows no submission named 'bo'"):
             again.replay(ledger, "bo", SETTINGS)
+        with pytest.raises(LedgerError, match="carol has no verdicts, since it could not be read: modules"):
+            again.replay(ledger, "carol", SETTINGS)
     with Ledger(tmp_path / "forged.db") as forged, Ledger(written[0]) as ledger:
         (digest,) = ledger.named("boris")
         texts, problems = ledger.read(digest) or ({}, {})
@@ -293,64 +299,6 @@ def command(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-c", script, *arguments],
         capture_output=True, encoding="utf-8", timeout=300, check=False, env=environment,
     )  # fmt: skip
-
-
-# --- the roster ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'id,name\na1,"Doe, Jane"\nb2,Борис\n',
-        'Name;ID\r\n"Doe, Jane";a1\r\nБорис;b2\r\n\r\n',
-        "\ufeffstudent_id\tname\na1\tDoe, Jane\nb2\tБорис",
-    ],
-)
-def test_a_roster_is_read_however_it_was_saved(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "roster.csv"
-    path.write_text(text, encoding="utf-8")
-    assert read_roster(path) == [Student("a1", "Doe, Jane"), Student("b2", "Борис")]
-
-
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        (b"", "is empty"),
-        (b"id,name\n", "names nobody"),
-        (b"nom,prenom\na,b\n", "no column `id`"),
-        (b"id,name\na,x\nA,y\n", "line 3: the id 'A' stands there twice"),
-        (b"id,name\n,x\n", "line 2 has no id"),
-        (b"id,name\na,\xe9\n", "is not UTF-8"),
-    ],
-)
-def test_a_roster_that_cannot_be_used_says_why(tmp_path: Path, content: bytes, says: str) -> None:
-    path = tmp_path / "roster.csv"
-    path.write_bytes(content)
-    with pytest.raises(RosterError, match=says):
-        read_roster(path)
-    with pytest.raises(RosterError, match="cannot be read"):
-        read_roster(tmp_path / "none.csv")
-
-
-def test_submissions_find_their_students() -> None:
-    students = [Student("4711", "A"), Student("471", "B"), Student("anna.b-c", "C"), Student("zoe", "D")]
-    names = ["4711", "Doe Jane_4711_assignsubmission_file", "47112", "anna.b-c_late", "ZOE", "zoe_and_4711", "x"]
-    found = assign(students, names)
-    assert {name: student.name for name, student in found.items()} == {
-        "4711": "A", "Doe Jane_4711_assignsubmission_file": "A", "anna.b-c_late": "C", "ZOE": "D",
-    }  # fmt: skip
-
-
-def test_everybody_on_the_roster_gets_a_row() -> None:
-    results = [SubmissionResult("b2", (verdict(),), 12), SubmissionResult("stranger", (verdict(),), 12)]
-    rows = with_roster(results, [Student("a1", "Jane"), Student("b2", "Борис")], SETTINGS)
-    assert [(row.name, row.student, row.ungradable) for row in rows] == [
-        ("a1", "Jane", MISSING), ("b2", "Борис", None), ("stranger", "", None),
-    ]  # fmt: skip
-    assert rows[0].max_score == 12
-    assert rows[2].notes == ("Nobody on the roster has this id.",)
-    twice = with_roster([results[0], replace(results[0], name="x_b2")], [Student("b2", "")], SETTINGS)
-    assert [len(row.notes) for row in twice] == [1, 1]
 
 
 # --- the commands ----------------------------------------------------------------------------------------------------

@@ -103,7 +103,7 @@ def test_methods_without_a_bounded_read_are_refused(tmp_path: Path, method: int)
 
 
 def test_a_folder_named_like_a_file_is_not_an_exercise(tmp_path: Path) -> None:
-    refused(read(zipped(tmp_path / "alice.zip", {"modules.py/": "", "modules.py/x": ""})), "There is no exercise file")
+    refused(read(zipped(tmp_path / "alice.zip", {"modules.py/": "", "modules.py/x": ""})), "is a folder, not a file")
 
 
 def test_a_stored_member_is_read(tmp_path: Path) -> None:

@@ -97,7 +97,9 @@ def test_a_hard_linked_zip_is_refused(tmp_path: Path) -> None:
 
 def test_a_folder_named_like_a_file_is_not_an_exercise(tmp_path: Path, secret: Path) -> None:
     _directory(folder(tmp_path / "alice", {}) / "modules.py", secret)
-    refused(read(tmp_path / "alice"), "There is no exercise file")
+    refused(read(tmp_path / "alice"), "modules.py is a folder, not a file")
+    (tmp_path / "alice" / "budget.py").write_text(BUDGET)
+    assert told(read(tmp_path / "alice"), "modules.py is a folder, not a file")
 
 
 @pytest.mark.parametrize("name", ["exercises", "hw"])
