@@ -43,9 +43,12 @@ CREATE TABLE IF NOT EXISTS submissions (
 CREATE TABLE IF NOT EXISTS received (
     name TEXT NOT NULL, submission TEXT NOT NULL, round TEXT NOT NULL, recorded REAL NOT NULL
 );
+CREATE TABLE IF NOT EXISTS tests (
+    bundle TEXT NOT NULL, test TEXT NOT NULL, catches TEXT NOT NULL, PRIMARY KEY (bundle, test)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS environments (environment TEXT PRIMARY KEY, described TEXT NOT NULL) WITHOUT ROWID;
 """
-GROWING = ("verdicts", "troubles", "submissions", "received", "environments")
+GROWING = ("verdicts", "tests", "troubles", "submissions", "received", "environments")
 
 
 class LedgerError(RuntimeError):
@@ -86,6 +89,7 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._caught: dict[str, dict[str, tuple[str, ...]]] = {}
         try:
             self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
             self._prepare()
@@ -170,14 +174,34 @@ class Ledger:
             self._db.execute("INSERT INTO troubles VALUES (?, ?, ?, ?)", row)
             return
         at = entry.circumstances
+        if verdict.test not in self._catches(at.bundle):
+            self._db.execute(
+                "INSERT OR IGNORE INTO tests VALUES (?, ?, ?)", (at.bundle, verdict.test, " ".join(verdict.catches))
+            )
+            self._caught[at.bundle][verdict.test] = verdict.catches
+        # Which mistakes a test must catch is the same for everybody, and longer than all the rest.
+        kept = {name: value for name, value in verdict.to_data().items() if name != "catches"}
         self._db.execute(
             "INSERT OR IGNORE INTO verdicts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 entry.submission, at.bundle, at.environment, at.round, at.device, verdict.test, entry.isolation.value,
                 verdict.outcome.value, verdict.score, verdict.max_score, verdict.seconds, entry.seed, time.time(),
-                json.dumps(verdict.to_data(), ensure_ascii=False),
+                json.dumps(kept, ensure_ascii=False),
             ),
         )  # fmt: skip
+
+    def _catches(self, bundle: str) -> dict[str, tuple[str, ...]]:
+        """Which mistakes each test of a bundle must catch, as far as the ledger knows."""
+        if bundle not in self._caught:
+            rows = self._db.execute("SELECT test, catches FROM tests WHERE bundle = ?", (bundle,))
+            self._caught[bundle] = {test: tuple(catches.split()) for test, catches in rows}
+        return self._caught[bundle]
+
+    def _verdict(self, bundle: str, data: str) -> Verdict:
+        kept = json.loads(data)
+        if kept["test"] not in self._catches(bundle):  # another process may have written it since
+            del self._caught[bundle]
+        return Verdict.from_data({**kept, "catches": self._catches(bundle).get(kept["test"], ())})
 
     def known(self, submission: str, circumstances: Circumstances, least: Level) -> Known:
         """Verdicts that answer for a level: given at it or at a tighter one; of two the tighter."""
@@ -188,7 +212,7 @@ class Ledger:
         )
         found: dict[str, tuple[int, Verdict]] = {}
         for isolation, data in rows:
-            rank, verdict = Level(isolation).rank, Verdict.from_data(json.loads(data))
+            rank, verdict = Level(isolation).rank, self._verdict(circumstances.bundle, data)
             if rank >= least.rank and rank > found.get(verdict.test, (-1, None))[0]:
                 found[verdict.test] = (rank, verdict)
         lowest = min((rank for rank, _ in found.values()), default=0)
@@ -224,7 +248,7 @@ class Ledger:
         )
         for bundle, environment, round_name, device, isolation, seed, data in rows:
             at = Circumstances(bundle, environment, round_name, device)
-            yield Entry(submission, at, Level(isolation), seed, Verdict.from_data(json.loads(data)))
+            yield Entry(submission, at, Level(isolation), seed, self._verdict(bundle, data))
 
     def before(self, submission: str, circumstances: Circumstances) -> dict[str, Verdict]:
         """The latest verdicts of the same round and device under other tests or software, by test id."""
