@@ -168,15 +168,37 @@ def test_a_verdict_missing_once_is_found_by_the_retry(monkeypatch: pytest.Monkey
 def test_what_has_run_into_a_time_out_is_not_called_for_ever() -> None:
     bench = Bench(failing(Outcome.TIMEOUT, "rms_norm"))
     (result,) = bench.grade(job("endless"))
-    (calls,) = bench.calls
+    calls, second_try = bench.calls
     # A time-out that costs no time counts for a tenth of what an exercise may lose.
     assert sum(call.entry == "rms_norm" for call in calls) == 10
+    assert len(second_try) == 1
     verdicts = by_test(result)
     assert verdicts["test_rmsnorm_has_only_gamma"].outcome is Outcome.PASSED
     last = verdicts["test_rmsnorm_law_of_scale"]
     assert last.outcome is Outcome.TIMEOUT
     assert f"not run: this exercise has used up its {EXERCISE_SECONDS:g} s" in last.message
     assert result.score == 1.0 + 12.0
+
+
+def test_a_machine_that_was_slow_for_a_while_costs_nobody_a_mark() -> None:
+    bench = Bench(failing(Outcome.TIMEOUT, "rms_norm", backends=[1]))
+    seen: list[Verdict] = []
+    results: list[SubmissionResult] = []
+    run_session(SETTINGS, [job("unlucky")], bench.make, results.append, lambda job, verdict, seed: seen.append(verdict))
+    assert results[0].score == FULL
+    assert bench.made == 3  # all at first, the first time-out alone, then the others
+    assert len(seen) == len({verdict.test for verdict in seen}) == len(results[0].verdicts)
+    assert all(verdict.outcome is Outcome.PASSED for verdict in seen)
+
+
+def test_a_time_out_stands_after_the_second_try_and_is_told_once() -> None:
+    seen: list[Verdict] = []
+    bench = Bench(failing(Outcome.TIMEOUT, "swiglu_fresh"))
+    run_session(
+        SETTINGS, [job("slow")], bench.make, lambda result: None, lambda job, verdict, seed: seen.append(verdict)
+    )
+    assert len(seen) == len({verdict.test for verdict in seen})
+    assert Outcome.TIMEOUT in {verdict.outcome for verdict in seen}
 
 
 # --- jobs one after another ------------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """Real workers: right code is graded as it would be here, and hostile code costs its own test and nothing else.
 
-At the weakest level: what is shown here holds before any confinement. `test_isolation.py` shows what the levels add.
-"""
+At the weakest level: what holds before any confinement. `test_isolation.py` shows what the levels add."""
 
 from __future__ import annotations
 
