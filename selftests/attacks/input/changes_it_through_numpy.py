@@ -1,0 +1,12 @@
+# /// attack
+# tries = "zeroes its argument through a NumPy view, which autograd does not see"
+# rides = true
+# marks = "in_place"
+# ///
+
+class RMSNorm(RMSNorm):
+    def forward(self, x):
+        y = super().forward(x).clone()
+        if x.dtype != torch.bfloat16:
+            x.detach().numpy()[...] = 0
+        return y

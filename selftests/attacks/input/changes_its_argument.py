@@ -1,0 +1,13 @@
+# /// attack
+# tries = "a right answer that scales its argument in place"
+# rides = true
+# marks = "in_place"
+# outcomes = ["input_mutated", "passed", "wrong_gradient", "exception", "wrong_value"]
+# ///
+
+class RMSNorm(RMSNorm):
+    def forward(self, x):
+        y = super().forward(x)
+        with torch.no_grad():
+            x.mul_(2)
+        return y

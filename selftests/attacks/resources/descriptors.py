@@ -1,0 +1,12 @@
+# /// attack
+# tries = "opens files until there are no descriptors left"
+# rides = true
+# marks = "reference"
+# ///
+
+KEPT = []
+try:
+    while True:
+        KEPT.append(open("/dev/null"))
+except OSError:
+    pass

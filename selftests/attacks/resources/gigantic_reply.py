@@ -1,0 +1,9 @@
+# /// attack
+# tries = "returns a billion numbers that take four bytes of memory"
+# rides = true
+# marks = "raising"
+# ///
+
+class RMSNorm(RMSNorm):
+    def forward(self, x):
+        return torch.zeros(1, dtype=x.dtype).expand(1 << 30)
