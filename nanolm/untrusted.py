@@ -1,14 +1,17 @@
 """Makes text that a student controls safe to print.
 
 A file name, an exception message or a repr can hold terminal escapes, bidirectional overrides that reorder the line,
-line separators that forge a row of a table, or lone surrogates that no encoder accepts. All such text goes through
-`printable`.
+line separators that forge a row of a table, lone surrogates that no encoder accepts, or a line that a workflow's log
+takes for a command. All such text goes through `printable`.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_COMMAND = re.compile(r"^([ \t]*):(?=:)|#(?=#(?:\[|vso\[))", re.MULTILINE)
+"""What begins a command in the log of a GitHub or Azure workflow: `::` at the start of a line, `##[` anywhere."""
 
 
 def printable(text: str, limit: int = 200, newlines: bool = False) -> str:
@@ -22,7 +25,7 @@ def printable(text: str, limit: int = 200, newlines: bool = False) -> str:
         raise ValueError(f"limit must be at least 1, got {limit}")
     pieces: list[str] = []
     length = 0
-    for char in text:
+    for char in _COMMAND.sub(_disarmed, text[: limit + 1]):
         piece = char if newlines and char == "\n" else _visible(char)
         pieces.append(piece)
         length += len(piece)
@@ -39,6 +42,10 @@ def listed(names: Iterable[str], most: int = 8, limit: int = 60) -> str:
     shown = [printable(name, limit) for name in names]
     more = f" … and {len(shown) - most} more" if len(shown) > most else ""
     return f"{', '.join(shown[:most])}{more}" or "none"
+
+
+def _disarmed(command: re.Match[str]) -> str:
+    return r"\x23" if command[1] is None else rf"{command[1]}\x3a"
 
 
 def _visible(char: str) -> str:
