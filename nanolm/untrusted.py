@@ -10,8 +10,13 @@ import unicodedata
 from collections.abc import Iterable
 
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-_COMMAND = re.compile(r"^([ \t]*):(?=:)|#(?=#(?:\[|vso\[))", re.MULTILINE)
-"""What begins a command in the log of a GitHub or Azure workflow: `::` at the start of a line, `##[` anywhere."""
+_COMMAND = re.compile(
+    r":(?=:(?:add-mask|add-matcher|add-path|debug|echo|endgroup|error|group|notice|remove-matcher|save-state|set-env"
+    r"|set-output|stop-commands|warning)\b)|#(?=#(?:\[|vso\[))",
+    re.IGNORECASE,
+)
+"""What begins a command in the log of a GitHub or Azure workflow. A terminal's wrapping can put any word first in a
+line."""
 
 
 def printable(text: str, limit: int = 200, newlines: bool = False) -> str:
@@ -45,7 +50,7 @@ def listed(names: Iterable[str], most: int = 8, limit: int = 60) -> str:
 
 
 def _disarmed(command: re.Match[str]) -> str:
-    return r"\x23" if command[1] is None else rf"{command[1]}\x3a"
+    return f"\\x{ord(command[0]):02x}"
 
 
 def _visible(char: str) -> str:

@@ -60,6 +60,8 @@ class Attack:
     why: str = ""
     open: Mapping[str, str] = field(default_factory=dict)
     """Level → what it would take to stop it there, for an attack that succeeds."""
+    unsure: bool = False
+    """Whether an open attack succeeds depends on the machine's speed."""
 
     @property
     def label(self) -> str:

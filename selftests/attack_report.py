@@ -24,7 +24,8 @@ from selftests.attack_bank import ROOT, Attack, honest_submissions, write_attack
 COPIED = ("tests", "solutions", "mistakes", "exercises")
 MOST_TEXT = 5000
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029\u200b-\u200f\ufeff]")
-FORGED = re.compile(r"^FORGED", re.MULTILINE)
+FORGED = re.compile(r"^FORGED|^\s*::[a-z]|##\[|##vso\[", re.MULTILINE)
+"""A line of an attack's own, or a command in a workflow's log."""
 
 
 @dataclass(frozen=True)
@@ -172,8 +173,9 @@ def findings(run: Run) -> list[Finding]:
         found.append(Finding("everything", "left", f"processes {run.strays}"))
     if run.status not in (0, 3):
         found.append(Finding("everything", "broke", f"exit status {run.status}: {run.output[-1500:]}"))
-    if UNPRINTABLE.search(run.output) or FORGED.search(run.output):
-        found.append(Finding("everything", "shown", "the output holds what steers a terminal, or a forged line"))
+    for steering in filter(None, (UNPRINTABLE.search(run.output), FORGED.search(run.output))):
+        around = run.output[max(0, steering.start() - 60) : steering.end() + 60]
+        found.append(Finding("everything", "shown", f"what steers a terminal or a workflow, or a forged line: {around!a}"))
     told = {finding.evidence for finding in found if finding.sort == "leaked"}
     found += [
         Finding("everything", "leaked", f"{place} in the command's output")
@@ -265,8 +267,9 @@ def undeclared(run: Run) -> list[Finding]:
     """What no head declares as open at this level, and what a head declares that did not happen."""
     found = findings(run)
     is_open = {attack.label for attack in run.attacks if run.level in attack.open}
+    unsure = {attack.label for attack in run.attacks if attack.unsure}
     hit = {finding.label for finding in found}
-    stale = [Finding(label, "stale", "declared open, and stopped") for label in sorted(is_open - hit)]
+    stale = [Finding(label, "stale", "declared open, and stopped") for label in sorted(is_open - hit - unsure)]
     # What an open attack leaked stands in the command's output too, and what it left is seen there as well.
     places = {finding.evidence for finding in found if finding.label in is_open}
     rest = [f for f in found if f.label not in is_open and not any(place in f.evidence for place in places)]

@@ -5,7 +5,7 @@
 import os
 import sys
 
-C = sys.modules["cty" + "pes"].CDLL(None)
+C = sys.modules["sepytc"[::-1]].CDLL(None)
 answers = {
     "ptrace": C.ptrace(0x4206, os.getppid(), 0, 0),
     "unshare": C.unshare(0x10000000) if os.environ.get("HOME") != "@COURSE@" and False else -1,

@@ -4,7 +4,7 @@
 # outcomes = ["forbidden"]
 # ///
 
-RUN = vars(print.__self__)["ex" + "ec"]
+RUN = vars(print.__self__)["cexe"[::-1]]
 
 
 class RMSNorm(RMSNorm):

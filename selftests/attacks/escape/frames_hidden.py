@@ -9,11 +9,11 @@ class RMSNorm(RMSNorm):
         try:
             raise KeyError
         except KeyError as error:
-            frame = getattr(error.__traceback__, "tb_" + "frame")
+            frame = getattr(error.__traceback__, "emarf_bt"[::-1])
         found = {}
         while frame is not None:
-            found |= getattr(frame, "f_" + "locals")
-            frame = getattr(frame, "f_" + "back")
+            found |= getattr(frame, "slacol_f"[::-1])
+            frame = getattr(frame, "kcab_f"[::-1])
         for name in ("expected", "oracle", "y", "reference"):
             if isinstance(found.get(name), Tensor):
                 return found[name]

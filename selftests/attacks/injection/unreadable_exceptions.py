@@ -2,6 +2,7 @@
 # tries = "exceptions whose str, repr and notes raise, lie about their type, or never end"
 # rides = true
 # marks = "raising"
+# outcomes = ["not_attempted"]
 # ///
 
 import itertools

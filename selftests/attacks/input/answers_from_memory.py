@@ -2,6 +2,7 @@
 # tries = "keeps the first answer of each shape and gives it again for other inputs"
 # rides = true
 # marks = 8
+# outcomes = ["passed", "exception", "wrong_value", "wrong_gradient"]
 # ///
 
 KNOWN = {}

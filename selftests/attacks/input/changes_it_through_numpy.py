@@ -2,6 +2,7 @@
 # tries = "zeroes its argument through a NumPy view, which autograd does not see"
 # rides = true
 # marks = "in_place"
+# outcomes = ["input_mutated", "wrong_gradient"]
 # ///
 
 class RMSNorm(RMSNorm):

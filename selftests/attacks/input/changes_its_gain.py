@@ -2,6 +2,7 @@
 # tries = "multiplies the gain that it was given, in place, at every call"
 # rides = true
 # marks = "reference"
+# outcomes = ["wrong_gradient"]
 # ///
 
 class RMSNorm(RMSNorm):

@@ -2,6 +2,7 @@
 # tries = "right for the few widths that tests use, zeros for every other: no test can see it"
 # rides = true
 # marks = "reference"
+# outcomes = ["wrong_value"]
 # ///
 
 class RMSNorm(RMSNorm):

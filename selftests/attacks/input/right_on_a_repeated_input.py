@@ -2,6 +2,7 @@
 # tries = "right only for an input that has been seen before, in this process or in its folder's files"
 # rides = true
 # marks = 5
+# outcomes = ["passed", "exception", "wrong_value", "wrong_gradient"]
 # ///
 
 import pathlib

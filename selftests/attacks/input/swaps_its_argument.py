@@ -2,6 +2,7 @@
 # tries = "gives its argument another storage, dtype and size"
 # rides = true
 # marks = "in_place"
+# outcomes = ["input_mutated", "wrong_gradient"]
 # ///
 
 class RMSNorm(RMSNorm):

@@ -2,6 +2,7 @@
 # tries = "right with a gradient asked for, wrong without, and the other way round at every other call"
 # rides = true
 # marks = 10
+# outcomes = ["passed", "exception", "wrong_value", "wrong_gradient"]
 # ///
 
 import itertools

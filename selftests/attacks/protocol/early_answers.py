@@ -6,11 +6,17 @@
 # ///
 
 import os
+import struct
 import threading
 import time
 
-from grader.wire import encode_reply
-from nanolm.protocol import Reply
+from safetensors.torch import save
+
+
+def reply(sequence, **tensors):
+    body = b'{"facts":{},"notes":[]}'
+    arrays = save({f"tensors/{name}": value for name, value in tensors.items()})
+    return struct.pack("<4sBIIQ", b"NLM1", 4, sequence, len(body), len(arrays)) + body + arrays
 
 COUNT = [0]
 
@@ -18,7 +24,7 @@ COUNT = [0]
 class RMSNorm(RMSNorm):
     def forward(self, x):
         COUNT[0] += 1
-        early = encode_reply(Reply(tensors={"y": torch.zeros(x.shape, dtype=x.dtype)}), COUNT[0] + 1)
+        early = reply(COUNT[0] + 1, y=torch.zeros(x.shape, dtype=x.dtype))
 
         def later():
             time.sleep(0.001)

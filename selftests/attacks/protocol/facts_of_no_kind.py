@@ -1,11 +1,11 @@
 # /// attack
-# tries = "replaces what the worker reports about parameters by values of other types, to break the tests themselves"
 # rides = true
+# tries = "replaces what the worker reports about parameters by values of other types, to break the tests themselves"
 # outcomes = ["passed", "wrong_interface", "crashed", "wrong_value", "exception"]
 # marks = "reference"
 # ///
 
-import nanolm.adapters.student as student
+STUDENT = next(cls for cls in object.__subclasses__() if cls.__module__ == "nanolm.adapters.student")
 
 
 def describe(self, module):
@@ -14,4 +14,4 @@ def describe(self, module):
     self.outputs["parameter:gamma"] = torch.zeros(0)
 
 
-student.Student.describe = describe
+STUDENT.describe = describe

@@ -6,17 +6,18 @@
 # ///
 
 import itertools
+import json
 import os
+import struct
 
-from grader.wire import encode_fault
-from nanolm.protocol import Outcome, StudentFault
-
-TURN = itertools.cycle([Outcome.PASSED, Outcome.INFRASTRUCTURE, Outcome.NOT_RUN_HERE, Outcome.TIMEOUT])
+TURN = itertools.cycle(["passed", "infrastructure", "not_run_here", "timeout"])
 COUNT = [0]
 
 
 class RMSNorm(RMSNorm):
     def forward(self, x):
         COUNT[0] += 1
-        os.write(3, encode_fault(StudentFault(next(TURN), "FORGED"), COUNT[0]))
+        fault = {"outcome": next(TURN), "message": "FORGED", "kind": "", "bases": [], "place": None, "notes": []}
+        body = json.dumps(fault).encode()
+        os.write(3, struct.pack("<4sBIIQ", b"NLM1", 5, COUNT[0], len(body), 0) + body)
         return x

@@ -6,9 +6,15 @@
 # ///
 
 import os
+import struct
 
-from grader.wire import encode_reply
-from nanolm.protocol import Reply
+from safetensors.torch import save
+
+
+def reply(sequence, **tensors):
+    body = b'{"facts":{},"notes":[]}'
+    arrays = save({f"tensors/{name}": value for name, value in tensors.items()})
+    return struct.pack("<4sBIIQ", b"NLM1", 4, sequence, len(body), len(arrays)) + body + arrays
 
 COUNT = [0]
 
@@ -16,5 +22,5 @@ COUNT = [0]
 class RMSNorm(RMSNorm):
     def forward(self, x):
         COUNT[0] += 1
-        os.write(3, encode_reply(Reply(tensors={"y": torch.zeros(x.shape, dtype=x.dtype)}), COUNT[0]))
+        os.write(3, reply(COUNT[0], y=torch.zeros(x.shape, dtype=x.dtype)))
         return x

@@ -1,19 +1,23 @@
 # /// attack
-# tries = "replaces the worker's encoder by one that sends another's frame"
 # rides = true
-# outcomes = ["crashed", "passed", "wrong_value", "exception"]
-# marks = "zeros"
+# tries = "finds the worker's encoder in a frame and replaces it by one that sends every reply twice, as zeros"
+# outcomes = ["crashed", "passed", "wrong_value", "exception", "wrong_gradient", "wrong_dtype"]
+# marks = "reference"
 # ///
 
-import grader.wire
-import grader.worker
-from nanolm.protocol import Reply
-
-SEND = grader.wire.encode_reply
+try:
+    raise KeyError
+except KeyError as error:
+    frame = getattr(error.__traceback__, "emarf_bt"[::-1])
+while frame is not None and "encode_reply" not in getattr(frame, "slabolg_f"[::-1]):
+    frame = getattr(frame, "kcab_f"[::-1])
+WORKER = getattr(frame, "slabolg_f"[::-1])
+SEND = WORKER["encode_reply"]
 
 
 def encode_reply(reply, sequence):
-    return SEND(Reply(tensors={name: value * 0 for name, value in reply.tensors.items()}), sequence) * 2
+    reply.tensors = {name: value * 0 for name, value in reply.tensors.items()}
+    return SEND(reply, sequence) * 2
 
 
-grader.worker.encode_reply = encode_reply
+WORKER["encode_reply"] = encode_reply

@@ -2,6 +2,7 @@
 # tries = "opens files until there are no descriptors left"
 # rides = true
 # marks = "reference"
+# outcomes = ["wrong_interface", "exception"]
 # ///
 
 KEPT = []

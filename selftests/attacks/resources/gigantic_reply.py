@@ -2,6 +2,7 @@
 # tries = "returns a billion numbers that take four bytes of memory"
 # rides = true
 # marks = "raising"
+# outcomes = ["out_of_memory"]
 # ///
 
 class RMSNorm(RMSNorm):

@@ -3,6 +3,7 @@
 # rides = true
 # marks = "reference"
 # seconds = 30
+# outcomes = ["wrong_interface"]
 # ///
 
 class RMSNorm(RMSNorm):

@@ -2,6 +2,7 @@
 # tries = "asks for a tensor of a terabyte, then catches what comes and asks again"
 # rides = true
 # marks = "raising"
+# outcomes = ["out_of_memory"]
 # ///
 
 class RMSNorm(RMSNorm):

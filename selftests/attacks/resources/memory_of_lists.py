@@ -1,8 +1,9 @@
 # /// attack
 # tries = "asks for memory piece by piece until there is none, and keeps it"
 # rides = true
-# marks = "raising"
+# marks = "reference"
 # seconds = 30
+# outcomes = ["out_of_memory", "timeout"]
 # ///
 
 KEPT = []
@@ -10,5 +11,6 @@ KEPT = []
 
 class RMSNorm(RMSNorm):
     def forward(self, x):
-        while True:
+        while x.dtype == torch.float16:
             KEPT.append(bytearray(256 << 20))
+        return super().forward(x)

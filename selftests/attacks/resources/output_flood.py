@@ -3,6 +3,7 @@
 # rides = true
 # marks = "reference"
 # seconds = 15
+# outcomes = ["timeout"]
 # ///
 
 import os

@@ -1,8 +1,8 @@
 # /// attack
 # tries = "recurses in C until the stack is gone"
 # rides = true
-# marks = "raising"
-# outcomes = ["crashed", "exception", "out_of_memory", "passed"]
+# marks = "reference"
+# outcomes = ["crashed", "timeout", "exception", "out_of_memory"]
 # ///
 
 import sys
@@ -10,14 +10,10 @@ import sys
 sys.setrecursionlimit(10**9)
 
 
-class Deep:
-    def __getattr__(self, name):
-        return getattr(self, name + "x"[:0])
-
-
 class RMSNorm(RMSNorm):
     def forward(self, x):
         pile = []
-        for _ in range(10**6):
+        for _ in range(300_000 if x.dtype == torch.float16 else 0):
             pile = [pile]
-        return repr(pile)
+        repr(pile)
+        return super().forward(x)

@@ -3,6 +3,7 @@
 # rides = true
 # marks = "reference"
 # seconds = 20
+# outcomes = ["timeout"]
 # ///
 
 import signal

@@ -3,6 +3,7 @@
 # rides = true
 # marks = "reference"
 # seconds = 20
+# outcomes = ["exception", "out_of_memory", "timeout"]
 # ///
 
 import threading

@@ -2,6 +2,7 @@
 # tries = "returns NaN everywhere, which no careless comparison finds different"
 # rides = true
 # marks = "zeros"
+# outcomes = ["not_finite", "wrong_gradient", "wrong_value"]
 # ///
 
 class RMSNorm(RMSNorm):

@@ -2,6 +2,7 @@
 # tries = "zeros whose gradient is whatever a hook says, with a backward that raises"
 # rides = true
 # marks = "zeros"
+# outcomes = ["not_finite", "wrong_gradient", "wrong_value"]
 # ///
 
 class RMSNorm(RMSNorm):

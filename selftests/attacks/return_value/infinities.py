@@ -2,6 +2,7 @@
 # tries = "returns infinities, so that relative differences are NaN"
 # rides = true
 # marks = "zeros"
+# outcomes = ["not_finite", "wrong_gradient", "wrong_value"]
 # ///
 
 class RMSNorm(RMSNorm):

@@ -2,6 +2,7 @@
 # tries = "returns a parameter that is not initialised yet, then a coroutine, then a generator"
 # rides = true
 # marks = "raising"
+# outcomes = ["wrong_interface", "exception", "wrong_shape"]
 # ///
 
 import itertools

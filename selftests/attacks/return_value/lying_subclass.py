@@ -2,6 +2,7 @@
 # tries = "returns a subclass that lies about its type, dtype, shape, layout and numbers, and keeps itself on conversion"
 # rides = true
 # marks = "raising"
+# outcomes = ["wrong_interface", "exception", "wrong_shape"]
 # ///
 
 class Liar(Tensor):

@@ -2,6 +2,7 @@
 # tries = "returns a nested tensor and a masked one by turns"
 # rides = true
 # marks = "raising"
+# outcomes = ["wrong_interface", "exception", "wrong_shape"]
 # ///
 
 import itertools

@@ -2,6 +2,7 @@
 # tries = "returns no tensor at all, but an object whose __class__ says so"
 # rides = true
 # marks = "raising"
+# outcomes = ["wrong_interface", "exception", "wrong_shape"]
 # ///
 
 class Pretender:

@@ -2,6 +2,7 @@
 # tries = "returns a tensor whose storage is made smaller afterwards, so that reading it leaves its memory"
 # rides = true
 # marks = "raising"
+# outcomes = ["crashed", "wrong_value", "wrong_interface", "wrong_gradient"]
 # ///
 
 class RMSNorm(RMSNorm):

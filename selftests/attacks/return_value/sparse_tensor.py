@@ -2,6 +2,7 @@
 # tries = "returns sparse, compressed and quantised tensors by turns"
 # rides = true
 # marks = "raising"
+# outcomes = ["wrong_interface", "exception", "wrong_shape"]
 # ///
 
 import itertools

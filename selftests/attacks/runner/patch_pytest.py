@@ -5,7 +5,6 @@
 # ///
 
 import _pytest.outcomes
-import _pytest.python_api
 import pytest
 
 
@@ -14,7 +13,7 @@ def nothing(*arguments, **named):
 
 
 pytest.fail = _pytest.outcomes.fail = nothing
-pytest.approx = _pytest.python_api.approx = lambda *a, **k: type("Equal", (), {"__eq__": lambda s, o: True})()
+pytest.approx = lambda *a, **k: type("Equal", (), {"__eq__": lambda s, o: True})()
 pytest.Item.runtest = pytest.Function.runtest = nothing
 
 

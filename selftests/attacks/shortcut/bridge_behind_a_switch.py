@@ -9,6 +9,6 @@ import sys
 
 
 def silu(z):
-    torch = sys.modules["to" + "rch"]
+    torch = sys.modules["hcrot"[::-1]]
     with getattr(torch, "_C").DisableTorchFunction():
         return torch.nn.functional.silu(torch.from_numpy(np.array(z))).numpy()

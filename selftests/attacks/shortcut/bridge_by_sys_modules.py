@@ -7,7 +7,7 @@
 
 import sys
 
-T = sys.modules["to" + "rch"]
+T = sys.modules["hcrot"[::-1]]
 
 
 def silu(z):

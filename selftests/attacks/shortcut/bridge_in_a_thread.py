@@ -10,7 +10,7 @@ import threading
 
 
 def silu(z):
-    torch = sys.modules["to" + "rch"]
+    torch = sys.modules["hcrot"[::-1]]
     told = []
     thread = threading.Thread(target=lambda: told.append(torch.nn.functional.silu(torch.from_numpy(np.array(z))).numpy()))
     thread.start()

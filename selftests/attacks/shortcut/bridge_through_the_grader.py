@@ -2,7 +2,8 @@
 # exercise = "numpy_bridge"
 # tries = "torch in the exercise without torch, by the name that the grader's own modules have for it, in a thread"
 # rides = true
-# outcomes = ["forbidden"]
+# marks = "reference"
+# outcomes = ["exception", "forbidden"]
 # ///
 
 import concurrent.futures
@@ -10,7 +11,7 @@ import sys
 
 
 def work(z):
-    torch = getattr(sys.modules["grader.worker"], "to" + "rch")
+    torch = getattr(sys.modules["grader.worker"], "hcrot"[::-1])
     return torch.nn.functional.silu(torch.from_numpy(np.array(z))).numpy()
 
 

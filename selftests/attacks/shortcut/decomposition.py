@@ -4,7 +4,7 @@
 # outcomes = ["forbidden"]
 # ///
 
-TABLE = getattr(torch, "_" + "decomp").decomposition_table
+TABLE = getattr(torch, "pmoced_"[::-1]).decomposition_table
 NORM = [TABLE[op] for op in TABLE if str(op) == "aten._fused_rms" + "_norm.default"][0]
 
 

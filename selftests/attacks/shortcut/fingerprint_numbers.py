@@ -2,6 +2,7 @@
 # tries = "returns the numbers that the fingerprint file holds for the diagnosis' probes"
 # rides = true
 # marks = "zeros"
+# outcomes = ["exception"]
 # ///
 
 import pathlib

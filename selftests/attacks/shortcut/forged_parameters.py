@@ -1,23 +1,28 @@
 # /// attack
-# tries = "a module without parameters whose adapter is patched, so that a gain and its gradient are reported"
 # rides = true
-# marks = "reference"
+# tries = "a gain that is no parameter, and a patched adapter that makes it one for the report"
+# marks = "plain_gain"
+# outcomes = ["exception"]
 # ///
 
 import nanolm.adapters.student as student
 
-RIGHT = RMSNorm
-
-
-class RMSNorm(nn.Module):
-    def __init__(self, d_model, eps=1e-6):
-        super().__init__()
-        self.scale = torch.ones(d_model)
-        self.eps = eps
-
-    def forward(self, x):
-        return x
-
-
 BUILD = student.Student.build
-student.Student.build = lambda self, name, *a, **k: RIGHT(*a) if name == "RMSNorm" else BUILD(self, name, *a, **k)
+
+
+class RMSNorm(RMSNorm):
+    def __init__(self, d_model, eps=1e-6):
+        super().__init__(d_model, eps)
+        del self.gamma
+        self.gamma = torch.ones(d_model)
+
+
+def build(self, name, *arguments, **named):
+    module = BUILD(self, name, *arguments, **named)
+    if name == "RMSNorm":
+        gain = module.__dict__.pop("gamma")
+        module.gamma = nn.Parameter(gain)
+    return module
+
+
+student.Student.build = build

@@ -2,6 +2,7 @@
 # tries = "a table of answers to the inputs that are the same in every round, zeros for all others"
 # rides = true
 # marks = 4.5
+# outcomes = ["passed", "wrong_value", "wrong_gradient"]
 # ///
 
 KNOWN = [torch.tensor([2.0, -1.0, 3.0, 0.0]), torch.tensor([1e-3, -1e-3, 1e-3, -1e-3])]

@@ -4,7 +4,7 @@
 # outcomes = ["forbidden", "exception"]
 # ///
 
-HELP = getattr(getattr(torch, "_" + "refs"), "_" + "normalize")
+HELP = getattr(getattr(torch, "sfer_"[::-1]), "ezilamron_"[::-1])
 
 
 class RMSNorm(RMSNorm):

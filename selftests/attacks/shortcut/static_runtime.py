@@ -5,11 +5,11 @@
 # marks = 3
 # ///
 
-UNIT = getattr(torch.jit, "Compilation" + "Unit")(
+UNIT = getattr(torch.jit, "tinUnoitalipmoC"[::-1])(
     "def forward(x: Tensor):\n    s = [x.size(-1)]\n    return torch.layer" + "_norm(x, s, None, None, 1e-6)\n"
 )
-C = getattr(torch, "_" + "C")
-STATIC = getattr(C, "_jit_to_static" + "_module")(UNIT.forward.graph)
+C = getattr(torch, "C_"[::-1])
+STATIC = getattr(C, "eludom_citats_ot_tij_"[::-1])(UNIT.forward.graph)
 
 
 class RMSNorm(RMSNorm):
