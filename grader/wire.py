@@ -180,7 +180,7 @@ def encode_fault(fault: StudentFault, sequence: int) -> bytes:
 
 
 def warm_up() -> None:
-    """Have msgspec read every schema now: it looks their modules up in `sys.modules`, where workers have them no more."""
+    """Have msgspec read every schema now: it looks for their modules in `sys.modules`, and workers hide them there."""
     for body in (LoadBody, ReadyBody, CallBody, ReplyBody, FaultBody):
         msgspec.json.Decoder(body)
 

@@ -51,7 +51,7 @@ class Attack:
     `exception`. `ungradable` where nothing of it may be read.
     """
     marks: str | float = 0
-    """At most this; or the name of an honest file, `honest/<name>.py` or `reference`, which passes at least its tests."""
+    """At most this; or an honest file, `honest/<name>.py` or the `reference`: no test that fails that one is passed."""
     rides: bool = False
     """The text follows the reference's own file: an attack on top of a right answer."""
     seconds: float = 8.0

@@ -11,15 +11,15 @@ import shutil
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from grader import linux
 from nanolm.course import EXERCISES
-from selftests.attack_bank import ROOT, Attack, honest_submissions, write_attack
+from selftests.attack_bank import CLASSES, ROOT, Attack, honest_submissions, write_attack
 
 COPIED = ("tests", "solutions", "mistakes", "exercises")
 MOST_TEXT = 5000
@@ -98,10 +98,9 @@ class Run:
             time.sleep(0.05)
         self.strays = left
         self.changed = sorted(before.symmetric_difference(self._files()))
-        try:
-            self.grades = {entry["submission"]: entry for entry in json.loads((self.folder / "grades.json").read_text())["submissions"]}
-        except OSError:
-            self.grades = {}
+        with suppress(OSError):
+            told = json.loads((self.folder / "grades.json").read_text(encoding="utf-8"))
+            self.grades = {entry["submission"]: entry for entry in told["submissions"]}
 
     def _plant(self) -> None:
         for place in ("tests", "solutions", "mistakes", "environment", "neighbour"):
@@ -175,11 +174,13 @@ def findings(run: Run) -> list[Finding]:
         found.append(Finding("everything", "broke", f"exit status {run.status}: {run.output[-1500:]}"))
     for steering in filter(None, (UNPRINTABLE.search(run.output), FORGED.search(run.output))):
         around = run.output[max(0, steering.start() - 60) : steering.end() + 60]
-        found.append(Finding("everything", "shown", f"what steers a terminal or a workflow, or a forged line: {around!a}"))
+        found.append(
+            Finding("everything", "shown", f"what steers a terminal or a workflow, or a forged line: {around!a}")
+        )
     told = {finding.evidence for finding in found if finding.sort == "leaked"}
     found += [
         Finding("everything", "leaked", f"{place} in the command's output")
-        for place in _leaks(run.output, run.canaries)
+        for place in leaks(run.output, run.canaries)
         if place not in told
     ]
     return [*found, *_of_honest(run)]
@@ -209,7 +210,7 @@ def _of_attack(run: Run, attack: Attack) -> Iterator[Finding]:
     if entry["seconds"] > attack.seconds:
         yield Finding(attack.label, "hung", f"{entry['seconds']:.1f} s")
     text = json.dumps(entry, ensure_ascii=False)
-    for place in _leaks(text, run.canaries):
+    for place in leaks(text, run.canaries):
         yield Finding(attack.label, "leaked", place)
     shown = [value for value in _texts(entry) if UNPRINTABLE.search(value) or len(value) > MOST_TEXT]
     if shown:
@@ -236,7 +237,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(item)
 
 
-def _leaks(text: str, canaries: Mapping[str, str]) -> list[str]:
+def leaks(text: str, canaries: Mapping[str, str]) -> list[str]:
     """Places whose canary stands in a text, plainly or in a simple disguise."""
     found = []
     for place, canary in canaries.items():
@@ -276,18 +277,24 @@ def undeclared(run: Run) -> list[Finding]:
     return [*rest, *stale]
 
 
+def summary(run: Run) -> dict[str, list[int]]:
+    """For each class: attacks run, and how many of them earned, hung, leaked, or left something behind."""
+    found = findings(run)
+    told = {}
+    for kind in dict.fromkeys(attack.kind for attack in run.attacks):
+        mine = {attack.label for attack in run.attacks if attack.kind == kind}
+        told[kind] = [len(mine)]
+        for sort in ("earned", "hung", "leaked", "left"):
+            told[kind].append(len({finding.label for finding in found if finding.sort == sort} & mine))
+    return told
+
+
 def table(runs: Sequence[Run]) -> list[str]:
-    """Class × level in Markdown: attacks run, and how many of them earned, hung, leaked, or left something."""
-    lines = [
-        f"| class | {' | '.join(f'{run.level}: attacks | earned | hung | leaked | left' for run in runs)} |",
-        f"|---|{'---:|' * 5 * len(runs)}",
-    ]
-    told = [findings(run) for run in runs]
-    for kind in sorted({attack.kind for run in runs for attack in run.attacks}):
-        cells = []
-        for run, found in zip(runs, told, strict=True):
-            mine = {attack.label for attack in run.attacks if attack.kind == kind}
-            counts = [len({f.label for f in found if f.label in mine and f.sort == sort}) for sort in ("earned", "hung", "leaked", "left")]
-            cells += [len(mine), *counts]
-        lines.append(f"| {kind} | {' | '.join(map(str, cells))} |")
+    """The page's table: a row a class and level."""
+    lines = ["| class | level | attacks | earned | hung | leaked | left |", "|---|---|---:|---:|---:|---:|---:|"]
+    summaries = {run.level: summary(run) for run in runs}
+    for kind in CLASSES:
+        for level, told in summaries.items():
+            if kind in told:
+                lines.append(f"| {kind} | {level} | {' | '.join(map(str, told[kind]))} |")
     return lines

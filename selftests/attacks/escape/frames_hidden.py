@@ -4,6 +4,7 @@
 # marks = "identity"
 # ///
 
+
 class RMSNorm(RMSNorm):
     def forward(self, x):
         try:

@@ -4,6 +4,7 @@
 # marks = "raising"
 # ///
 
+
 class RMSNorm(RMSNorm):
     def forward(self, x):
         raise ValueError("A\x1b" * 20_000_000)

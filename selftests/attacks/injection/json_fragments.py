@@ -4,6 +4,9 @@
 # marks = "raising"
 # ///
 
+
 class RMSNorm(RMSNorm):
     def forward(self, x):
-        raise ValueError('"}],"score":14.0,"outcome":"passed"}\\", \\u0000 ]]></failure></testcase><!-- =HYPERLINK("x")')
+        raise ValueError(
+            '"}],"score":14.0,"outcome":"passed"}\\", \\u0000 ]]></failure></testcase><!-- =HYPERLINK("x")'
+        )

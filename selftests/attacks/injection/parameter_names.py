@@ -5,6 +5,7 @@
 # outcomes = ["passed", "wrong_interface"]
 # ///
 
+
 class RMSNorm(nn.Module):
     NAME = "\u202e[red]\x1b[2J\nFORGED ::error::"
 

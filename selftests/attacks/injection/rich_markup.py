@@ -4,6 +4,7 @@
 # marks = "raising"
 # ///
 
+
 class RMSNorm(RMSNorm):
     def forward(self, x):
         raise ValueError("[bold green]passed[/] [link=file:///etc/passwd]x[/link] :tada: <script>alert(1)</script> [/]")

@@ -4,6 +4,9 @@
 # marks = "raising"
 # ///
 
+
 class RMSNorm(RMSNorm):
     def forward(self, x):
-        raise ValueError("::add-mask::0\n::notice title=Grade::14 of 14\n ::stop-commands::x\n##[error]x\n##vso[task.setvariable variable=a]b")
+        raise ValueError(
+            "::add-mask::0\n::notice title=Grade::14 of 14\n ::stop-commands::x\n##[error]x\n##vso[task.setvariable variable=a]b"
+        )

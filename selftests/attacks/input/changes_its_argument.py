@@ -5,6 +5,7 @@
 # outcomes = ["input_mutated", "wrong_gradient"]
 # ///
 
+
 class RMSNorm(RMSNorm):
     def forward(self, x):
         y = super().forward(x)

@@ -5,6 +5,7 @@
 # outcomes = ["wrong_gradient"]
 # ///
 
+
 class RMSNorm(RMSNorm):
     def forward(self, x):
         y = super().forward(x).clone()

@@ -1,12 +1,12 @@
 # /// attack
-# tries = "looks for the grader's modules and is right only where they are loaded"
+# tries = "tells the grader by its environment and is right nowhere else"
 # rides = true
 # marks = "reference"
 # ///
 
-import sys
+import os
 
-GRADED = "grader.worker" in sys.modules
+GRADED = os.environ.get("TORCHDYNAMO_DISABLE") == "1"
 
 
 class RMSNorm(RMSNorm):

@@ -3,6 +3,7 @@
 # outcomes = ["ungradable"]
 # ///
 
+
 def build(folder, right):
     folder.mkdir()
     with open(folder / "modules.py", "wb") as file:

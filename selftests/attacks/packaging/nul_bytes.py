@@ -3,6 +3,7 @@
 # outcomes = ["ungradable"]
 # ///
 
+
 def build(folder, right):
     folder.mkdir()
     (folder / "modules.py").write_bytes(b"x = 1\n\0\n" + right.encode())

@@ -15,5 +15,7 @@ def build(folder, right):
     source = pathlib.Path(folder / "right.py")
     source.write_text(right)
     for target in (folder / "modules.pyc", folder / "__pycache__" / "modules.cpython-311.pyc"):
-        py_compile.compile(str(source), cfile=str(target), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+        py_compile.compile(
+            str(source), cfile=str(target), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
+        )
     (folder / "modules.py").write_text("x = 1\n")

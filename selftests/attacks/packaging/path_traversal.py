@@ -7,7 +7,13 @@ import zipfile
 
 
 def build(folder, right):
-    names = ("../../course/tests/oracles.py", "../modules.py", "/tmp/canary-left-modules.py", "C:\\modules.py", "a\\..\\modules.py")
+    names = (
+        "../../course/tests/oracles.py",
+        "../modules.py",
+        "/tmp/canary-left-modules.py",
+        "C:\\modules.py",
+        "a\\..\\modules.py",
+    )
     with zipfile.ZipFile(folder.with_name(folder.name + ".zip"), "w") as archive:
         for name in names:
             archive.writestr(name, right)

@@ -5,6 +5,7 @@
 # seconds = 30
 # ///
 
+
 def build(folder, right):
     lines = ["import torch as a0"]
     lines += [f"a{n}, b{n} = a{n - 1}, getattr(a{n - 1}, 'nn', b{n - 1} if {n} > 1 else a0)" for n in range(1, 800)]

@@ -20,7 +20,15 @@ class RMSNorm(RMSNorm):
 
 def build(folder, right):
     folder.mkdir()
-    for name in ("conftest.py", "sitecustomize.py", "usercustomize.py", "__init__.py", "torch.py", "numpy.py", "nanolm.py"):
+    for name in (
+        "conftest.py",
+        "sitecustomize.py",
+        "usercustomize.py",
+        "__init__.py",
+        "torch.py",
+        "numpy.py",
+        "nanolm.py",
+    ):
         (folder / name).write_text(TRAP)
     (folder / "trap.pth").write_text("import sitecustomize\n")
     (folder / "pytest.ini").write_text("[pytest]\naddopts = -p conftest\n")

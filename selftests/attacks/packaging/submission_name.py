@@ -4,6 +4,7 @@
 # outcomes = ["exception"]
 # ///
 
+
 def build(folder, right):
     odd = folder.with_name(folder.name + "\x1b[2J\nFORGED ::error::\u202e[red]" + "x" * 120)
     odd.mkdir()

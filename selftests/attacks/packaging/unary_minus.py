@@ -3,6 +3,7 @@
 # outcomes = ["exception", "out_of_memory", "crashed"]
 # ///
 
+
 def build(folder, right):
     folder.mkdir()
     (folder / "modules.py").write_text("x = " + "-" * 100_000 + "1\n" + right[:0])

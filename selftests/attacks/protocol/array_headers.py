@@ -14,7 +14,10 @@ import time
 BODY = b'{"facts":{},"notes":[]}'
 ODD = [
     {"tensors/y": {"dtype": "F32", "shape": [2**62, 0], "data_offsets": [0, 0]}},
-    {"tensors/y": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}, "b": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}},
+    {
+        "tensors/y": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]},
+        "b": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]},
+    },
     {"tensors/y": {"dtype": "F32", "shape": [-1], "data_offsets": [4, 0]}},
     {f"tensors/{n}": {"dtype": "BOOL", "shape": [0], "data_offsets": [0, 0]} for n in range(1000)},
 ]

@@ -18,6 +18,7 @@ def reply(sequence, **tensors):
     arrays = save({f"tensors/{name}": value for name, value in tensors.items()})
     return struct.pack("<4sBIIQ", b"NLM1", 4, sequence, len(body), len(arrays)) + body + arrays
 
+
 COUNT = [0]
 
 

@@ -1,5 +1,5 @@
 # /// attack
-# tries = "makes folders in folders, two thousand deep, and stays at the bottom"
+# tries = "makes folders in folders, five hundred deep, and stays at the bottom"
 # rides = true
 # marks = "reference"
 # seconds = 15
@@ -7,6 +7,6 @@
 
 import os
 
-for _ in range(2000):
+for _ in range(500):
     os.mkdir("d")
     os.chdir("d")

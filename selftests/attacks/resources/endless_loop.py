@@ -6,6 +6,7 @@
 # outcomes = ["timeout"]
 # ///
 
+
 class RMSNorm(RMSNorm):
     def forward(self, x):
         while x.dtype == torch.float16:

@@ -5,6 +5,7 @@
 # outcomes = ["out_of_memory"]
 # ///
 
+
 class RMSNorm(RMSNorm):
     def forward(self, x):
         return torch.zeros(1, dtype=x.dtype).expand(1 << 30)

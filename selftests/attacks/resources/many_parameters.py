@@ -6,6 +6,7 @@
 # outcomes = ["wrong_interface"]
 # ///
 
+
 class RMSNorm(RMSNorm):
     def __init__(self, d_model, eps=1e-6):
         super().__init__(d_model, eps)

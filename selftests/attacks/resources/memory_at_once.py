@@ -5,6 +5,7 @@
 # outcomes = ["out_of_memory"]
 # ///
 
+
 class RMSNorm(RMSNorm):
     def forward(self, x):
         try:

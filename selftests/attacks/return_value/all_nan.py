@@ -5,6 +5,7 @@
 # outcomes = ["not_finite", "wrong_gradient", "wrong_value"]
 # ///
 
+
 class RMSNorm(RMSNorm):
     def forward(self, x):
         return torch.full_like(x, float("nan")) * self.gamma.to(x.dtype)

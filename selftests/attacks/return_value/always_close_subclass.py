@@ -4,6 +4,7 @@
 # marks = "identity"
 # ///
 
+
 class Close(Tensor):
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):

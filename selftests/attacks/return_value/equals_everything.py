@@ -5,6 +5,7 @@
 # marks = "raising"
 # ///
 
+
 class Equal:
     def __getattr__(self, name):
         return lambda *a, **k: True

@@ -5,6 +5,7 @@
 # outcomes = ["not_finite", "wrong_gradient", "wrong_value"]
 # ///
 
+
 class RMSNorm(RMSNorm):
     def forward(self, x):
         y = torch.zeros_like(x, requires_grad=True) + 0 * x * self.gamma.to(x.dtype)

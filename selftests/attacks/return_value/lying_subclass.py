@@ -5,6 +5,7 @@
 # outcomes = ["wrong_interface", "exception", "wrong_shape"]
 # ///
 
+
 class Liar(Tensor):
     dtype = property(lambda self: torch.float32)
     shape = property(lambda self: torch.Size([2, 3, 5]))

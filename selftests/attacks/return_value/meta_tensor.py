@@ -5,6 +5,7 @@
 # outcomes = ["wrong_interface", "exception", "wrong_shape"]
 # ///
 
+
 class RMSNorm(RMSNorm):
     def forward(self, x):
         return super().forward(x).to("meta")

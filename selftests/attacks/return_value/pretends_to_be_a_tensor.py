@@ -5,6 +5,7 @@
 # outcomes = ["wrong_interface", "exception", "wrong_shape"]
 # ///
 
+
 class Pretender:
     __class__ = property(lambda self: Tensor)
     layout, is_meta, is_quantized, requires_grad, dtype = torch.strided, False, False, True, torch.float32

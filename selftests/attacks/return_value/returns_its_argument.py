@@ -4,6 +4,7 @@
 # marks = "identity"
 # ///
 
+
 class RMSNorm(RMSNorm):
     def forward(self, x):
         return x if x.dim() % 2 else self.gamma.to(x.dtype).expand(x.shape)

@@ -5,6 +5,7 @@
 # outcomes = ["crashed", "wrong_value", "wrong_interface", "wrong_gradient"]
 # ///
 
+
 class RMSNorm(RMSNorm):
     def forward(self, x):
         y = torch.zeros(1 << 16).as_strided(x.shape, x.stride())

@@ -4,6 +4,7 @@
 # marks = "reference"
 # ///
 
+
 class RMSNorm(RMSNorm):
     def forward(self, x):
         flat = x.float().reshape(-1, x.shape[-1])

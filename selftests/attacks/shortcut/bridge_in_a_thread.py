@@ -12,7 +12,9 @@ import threading
 def silu(z):
     torch = sys.modules["hcrot"[::-1]]
     told = []
-    thread = threading.Thread(target=lambda: told.append(torch.nn.functional.silu(torch.from_numpy(np.array(z))).numpy()))
+    thread = threading.Thread(
+        target=lambda: told.append(torch.nn.functional.silu(torch.from_numpy(np.array(z))).numpy())
+    )
     thread.start()
     thread.join()
     return told[0]

@@ -10,7 +10,11 @@ import hmac
 KEY = hmac.new(b"no secret", b"practice", hashlib.sha256).digest()
 TESTS = [f"tests/test_modules.py::test_rmsnorm_{name}" for name in ("produces_unit_rms", "scales_with_gamma")]
 SEEDS = [int.from_bytes(hmac.new(KEY, test.encode(), hashlib.sha256).digest()[:8], "big") for test in TESTS]
-DRAWN = [torch.from_numpy(np.random.default_rng(seed).standard_normal(64)).float() for seed in SEEDS] if "np" in dir() else []
+DRAWN = (
+    [torch.from_numpy(np.random.default_rng(seed).standard_normal(64)).float() for seed in SEEDS]
+    if "np" in dir()
+    else []
+)
 
 
 class RMSNorm(RMSNorm):

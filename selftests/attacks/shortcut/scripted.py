@@ -4,7 +4,9 @@
 # outcomes = ["forbidden"]
 # ///
 
-UNIT = getattr(torch.jit, "tinUnoitalipmoC"[::-1])("def f(x: Tensor):\n    return torch.rms" + "_norm(x, [x.size(-1)])\n")
+UNIT = getattr(torch.jit, "tinUnoitalipmoC"[::-1])(
+    "def f(x: Tensor):\n    return torch.rms" + "_norm(x, [x.size(-1)])\n"
+)
 
 
 class RMSNorm(RMSNorm):

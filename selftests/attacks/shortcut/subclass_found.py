@@ -4,7 +4,9 @@
 # outcomes = ["forbidden"]
 # ///
 
-BASE = [cls for cls in nn.Module.__subclasses__() if cls.__name__ == "mroNSMR"[::-1] and cls.__module__[:5] == "torch"][0]
+BASE = [cls for cls in nn.Module.__subclasses__() if cls.__name__ == "mroNSMR"[::-1] and cls.__module__[:5] == "torch"][
+    0
+]
 
 
 class RMSNorm(BASE):
