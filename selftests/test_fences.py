@@ -56,7 +56,8 @@ def test_the_house_cannot_be_imported(name: str, zygote: Zygote) -> None:
 def test_no_module_of_the_house_is_named_anywhere(zygote: Zygote) -> None:
     body = "answer = [n for n in sys.modules if n.split('.')[0] in ('nanolm', 'grader')], dir(sys.modules['__main__'])"
     names, _, main = said(zygote, body, TORCH).partition("], ")
-    assert names == "([" and "worker" not in main
+    assert names == "(["
+    assert "worker" not in main
 
 
 GET = "T = sys.modules['hcrot'[::-1]]\n"
