@@ -277,11 +277,9 @@ def undeclared(run: Run) -> list[Finding]:
     found = findings(run)
     is_open = {attack.label for attack in run.attacks if run.level in attack.open}
     unsure = {attack.label for attack in run.attacks if attack.unsure}
-    hit = {finding.label for finding in found}
+    hit = {finding.label for finding in found if finding.sort != "outcome"}
     stale = [Finding(label, "stale", "declared open, and stopped") for label in sorted(is_open - hit - unsure)]
-    # What an open attack leaked stands in the command's output too, and what it left is seen there as well.
-    places = {finding.evidence for finding in found if finding.label in is_open}
-    rest = [f for f in found if f.label not in is_open and not any(place in f.evidence for place in places)]
+    rest = [finding for finding in found if finding.label not in is_open or finding.sort == "outcome"]
     return [*rest, *stale]
 
 

@@ -18,7 +18,7 @@ from grader.remote import Limits
 from grader.results import SubmissionResult
 from grader.session import Job
 
-LIMITS = Limits(cpu_seconds=0.6, wall_seconds=2.0)
+LIMITS = Limits(cpu_seconds=0.6, wall_seconds=1.5)
 
 
 def main(exercises: Mapping[str, Sequence[str]], arguments: Sequence[str]) -> int:

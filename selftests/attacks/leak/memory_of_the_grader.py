@@ -2,6 +2,7 @@
 # tries = "reads the memory of its ancestors and searches it for the oracles' secrets"
 # open = { weak = "/proc of its own and no ptrace: medium refuses both" }
 # seconds = 20
+# outcomes = ["exception", "timeout"]
 # ///
 
 import os

@@ -8,7 +8,9 @@
 
 import threading
 
-MODULE = next(cls for cls in object.__subclasses__() if cls.__module__ == "torch.nn.modules.module")
+MODULE = next(
+    cls for cls in object.__subclasses__() if f"{cls.__module__}.{cls.__name__}" == "torch.nn.modules.module.Module"
+)
 T = getattr(MODULE.register_buffer, "__slabolg__"[::-1])["hcrot"[::-1]]
 
 
