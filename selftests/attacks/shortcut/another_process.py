@@ -2,7 +2,7 @@
 # tries = "asks a fresh interpreter for the answer, in which no operator is blocked"
 # rides = true
 # marks = "raising"
-# outcomes = ["exception", "passed", "timeout", "wrong_value"]
+# outcomes = ["exception", "passed", "timeout", "wrong_value", "wrong_gradient", "wrong_dtype"]
 # seconds = 40
 # open = { weak = "seccomp: medium lets no worker start a process" }
 # unsure = true
