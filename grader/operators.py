@@ -53,6 +53,7 @@ def block(operators: Iterable[str], refuse: Refuse) -> None:
             for key in KERNELS[name]:
                 library.impl(name, key, _kernel(name, refuse))
     _block_decompositions(names)
+    _block_static_runtime()
 
 
 def _kernel(name: str, refuse: Refuse) -> Callable[..., NoReturn]:
@@ -98,23 +99,38 @@ class WithoutTorch(TorchFunctionMode):
     ) -> Any:
         """Called in the place of every function and method of torch."""
         if (place := _students_line(sys._getframe(1))) is not None:
-            name = getattr(func, "__name__", "function")
-            message = (
-                f"{place.file} line {place.line} calls torch's {name}: this exercise is written with NumPy and the "
-                "standard library alone, without torch."
-            )
-            self._refuse(StudentFault(Outcome.FORBIDDEN, message, place=place))
+            self._refuse(torch_fault(getattr(func, "__name__", "function"), place))
         return func(*args, **(kwargs or {}))
+
+
+def torch_fault(name: str, place: Place | None = None) -> StudentFault:
+    """The fault of an exercise without torch in which the submission uses it."""
+    place = place or _students_line(sys._getframe(1))
+    where = f"{place.file} line {place.line}" if place is not None else "this code"
+    message = (
+        f"{where} calls torch's {name}: this exercise is written with NumPy and the standard library alone, "
+        "without torch."
+    )
+    return StudentFault(Outcome.FORBIDDEN, message, place=place)
 
 
 def _block_decompositions(names: list[str]) -> None:
     """Torch also holds some operators written out in Python: give those functions a body that calls a blocked one."""
+    functions = [getattr(torch._refs, "_normalize", None)]  # what they share
     for name in names:
         packet = getattr(torch.ops.aten, name)
-        for overload in packet.overloads():
-            function = inspect.unwrap(torch._decomp.decomposition_table.get(getattr(packet, overload), _body))
-            if isinstance(function, types.FunctionType) and function.__globals__.get("torch") is torch:
-                function.__code__ = _body.__code__
+        functions += [torch._decomp.decomposition_table.get(getattr(packet, each)) for each in packet.overloads()]
+    for function in functions:
+        function = inspect.unwrap(function or _body)
+        if isinstance(function, types.FunctionType) and function.__globals__.get("torch") is torch:
+            function.__code__ = _body.__code__
+
+
+def _block_static_runtime() -> None:
+    """TorchScript's static runtime calls kernels without asking the dispatcher: nobody gets a module of it."""
+    for name in ("_jit_to_static_module", "_fuse_to_static_module"):
+        if hasattr(torch._C, name):
+            setattr(torch._C, name, _body)
 
 
 def _body(*arguments: Any, **named: Any) -> Any:

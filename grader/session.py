@@ -153,6 +153,8 @@ class GradingSession:
     def pytest_configure(self, config: pytest.Config) -> None:
         """Bring the run that the nanolm plugin would otherwise make."""
         config.stash[RUN] = self._run
+        # Nobody reads these tracebacks: laid out with sources, a failed test's costs ten times what the test does.
+        config.option.tbstyle = "native"
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """A test file that cannot be collected means that nothing can be graded."""

@@ -179,6 +179,12 @@ def encode_fault(fault: StudentFault, sequence: int) -> bytes:
     return _frame(Kind.FAULT, sequence, body)
 
 
+def warm_up() -> None:
+    """Have msgspec read every schema now: it looks for their modules in `sys.modules`, and workers hide them there."""
+    for body in (LoadBody, ReadyBody, CallBody, ReplyBody, FaultBody):
+        msgspec.json.Decoder(body)
+
+
 def _frame(
     kind: Kind, sequence: int, body: msgspec.Struct, groups: Mapping[str, Mapping[str, Tensor]] | None = None
 ) -> bytes:

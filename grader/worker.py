@@ -21,7 +21,7 @@ from typing import NoReturn
 import numpy as np
 import torch
 
-from grader import linux, operators
+from grader import fences, linux, operators
 from grader.sandbox.canaries import try_all
 from grader.sandbox.lockdown import Confinement, lock_down
 from grader.wire import (
@@ -125,8 +125,9 @@ def serve(connection: socket.socket) -> None:
     source = TextSource(decode_load(load))
     source.install()
     executor = Executor(source)
-    connection.sendall(encode_ready())
     guard = Guard(connection)
+    fences.hide_the_house()
+    connection.sendall(encode_ready())
     while (frame := _receive(connection, inbox)) is not None:
         call = decode_call(frame)
         guard.begin(call, frame.sequence)
@@ -153,6 +154,8 @@ class Guard:
         if exercise not in self._blocked:
             self._blocked.add(exercise)
             operators.block(FORBIDDEN_OPERATORS.get(exercise, ()), self._refuse)
+            if exercise in WITHOUT_TORCH:
+                fences.fence_torch(lambda name: self._refuse(operators.torch_fault(name)))
 
     def watching(self, call: Call) -> AbstractContextManager[object]:
         """Around a call: its exercise may be one that is written without torch."""

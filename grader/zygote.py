@@ -19,7 +19,7 @@ from pathlib import Path
 
 import torch
 
-from grader import linux, scratch, worker
+from grader import linux, scratch, wire, worker
 from grader.control import (
     Answer,
     Confine,
@@ -57,6 +57,7 @@ def main(control_fd: int) -> None:
     for name in PRELOADED:
         importlib.import_module(name)
     _ask_for_the_processor()
+    wire.warm_up()
     linux.adopt_orphans()
     gc.collect()
     gc.freeze()  # a collection in a worker then leaves these pages shared

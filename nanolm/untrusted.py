@@ -1,16 +1,24 @@
 """Makes text that a student controls safe to print.
 
 A file name, an exception message or a repr can hold terminal escapes, bidirectional overrides that reorder the line,
-line separators that forge a row of a table, or lone surrogates that no encoder accepts. All such text goes through
-`printable`.
+line separators that forge a row of a table, lone surrogates that no encoder accepts, or a line that a workflow's log
+takes for a command. All such text goes through `printable`.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable
 
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters and signs that have no ink: a name of them looks like no name."""
+_COMMAND = re.compile(
+    r":(?=:(?:add-mask|add-matcher|add-path|debug|echo|endgroup|error|group|notice|remove-matcher|save-state|set-env"
+    r"|set-output|stop-commands|warning)\b)|#(?=#(?:\[|vso\[))",
+    re.IGNORECASE,
+)
+"""What begins a command in the log of a GitHub or Azure workflow. A terminal's wrapping can put any word first in a
+line."""
 
 
 def printable(text: str, limit: int = 200, newlines: bool = False) -> str:
@@ -24,7 +32,7 @@ def printable(text: str, limit: int = 200, newlines: bool = False) -> str:
         raise ValueError(f"limit must be at least 1, got {limit}")
     pieces: list[str] = []
     length = 0
-    for char in text:
+    for char in _COMMAND.sub(_disarmed, text[: limit + 1]):
         piece = char if newlines and char == "\n" else _visible(char)
         pieces.append(piece)
         length += len(piece)
@@ -41,6 +49,10 @@ def listed(names: Iterable[str], most: int = 8, limit: int = 60) -> str:
     shown = [printable(name, limit) for name in names]
     more = f" … and {len(shown) - most} more" if len(shown) > most else ""
     return f"{', '.join(shown[:most])}{more}" or "none"
+
+
+def _disarmed(command: re.Match[str]) -> str:
+    return f"\\x{ord(command[0]):02x}"
 
 
 def _visible(char: str) -> str:

@@ -1,0 +1,93 @@
+"""What a submission may not reach by import: this package and the kit, and torch where an exercise is without it.
+
+Both lie in the same process as a student's code, which could otherwise patch what reports about it, or find torch under
+a name put together as the code runs, in a thread, or with torch's function modes switched off. Code that walks frames
+or lists the subclasses of `object` still gets there: nothing in one process can stop that.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import os
+import sys
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+HOUSE = frozenset({"grader", "nanolm"})
+TORCH = frozenset({"torch", "functorch"})
+STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
+SITES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+
+
+def hide_the_house() -> None:
+    """Make this package and the kit unknown to imports; what has been imported before keeps working."""
+    for name in [name for name in sys.modules if _top(name) in HOUSE]:
+        del sys.modules[name]
+    sys.modules["__main__"] = types.ModuleType("__main__")  # the zygote's, with all that it has imported
+    sys.meta_path.insert(0, _NoHouse())
+
+
+class _NoHouse(importlib.abc.MetaPathFinder):
+    """Answers that there is no such module."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: types.ModuleType | None = None) -> None:
+        if _top(name) in HOUSE:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def fence_torch(refuse: Callable[[str], object]) -> None:
+    """Put a fence in the place of every module of torch, where `sys.modules` or another package's module names one.
+
+    Whoever holds torch already keeps it, packages get through, and a line of a submission ends in `refuse`, which is
+    given the name that was asked for.
+    """
+    fences = {
+        name: _fence(module, refuse)
+        for name, module in list(sys.modules.items())
+        if _top(name) in TORCH and isinstance(module, types.ModuleType)
+    }
+    for name, module in list(sys.modules.items()):
+        if _top(name) not in TORCH | HOUSE and type(module) is types.ModuleType:
+            for attribute, value in list(vars(module).items()):
+                if type(value) is types.ModuleType and value.__name__ in fences:
+                    setattr(module, attribute, fences[value.__name__])
+    sys.modules.update(fences)
+
+
+def _fence(real: types.ModuleType, refuse: Callable[[str], object]) -> types.ModuleType:
+    class Fence(types.ModuleType):
+        """Looks like the module, and answers packages as it does."""
+
+        def __getattr__(self, name: str) -> Any:
+            if not (name.startswith("__") and name.endswith("__")):
+                asking, direct = _asking(sys._getframe(1))
+                if asking is None or (asking.startswith("exercises/") and not direct):
+                    raise AttributeError(name)  # the standard library looks through all modules now and then
+                if asking.startswith("exercises/"):
+                    refuse(f"{real.__name__}.{name}")
+            return getattr(real, name)
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            setattr(real, name, value)
+
+    fence = Fence(real.__name__)
+    for name in ("__spec__", "__loader__", "__package__", "__doc__"):
+        vars(fence)[name] = getattr(real, name, None)
+    return fence
+
+
+def _asking(frame: types.FrameType | None) -> tuple[str | None, bool]:
+    """The file of the innermost frame outside the standard library, and whether that is the innermost of all."""
+    direct = True
+    while frame is not None:
+        file = frame.f_code.co_filename
+        library = file.startswith(("<frozen ", STANDARD_LIBRARY)) and not any(site in file for site in SITES)
+        if not library:
+            return file, direct
+        frame, direct = frame.f_back, False
+    return None, False
+
+
+def _top(name: str) -> str:
+    return name.partition(".")[0]

@@ -1,0 +1,18 @@
+"""An honest wrong answer: right numbers, but the input is changed on the way."""
+
+import torch
+from torch import nn
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.gamma = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x):
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))
+        y = (wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + self.eps) * self.gamma).to(x.dtype)
+        with torch.no_grad():
+            x.zero_()
+        return y

@@ -1,0 +1,20 @@
+# /// attack
+# tries = "right only for an input that has been seen before, in this process or in its folder's files"
+# rides = true
+# marks = 5
+# outcomes = ["passed", "exception", "wrong_value", "wrong_gradient"]
+# ///
+
+import pathlib
+
+SEEN = set()
+
+
+class RMSNorm(RMSNorm):
+    def forward(self, x):
+        key = str(hash((tuple(x.shape), float(x.double().sum()))))
+        mark = pathlib.Path(f"seen-{key}")
+        again = key in SEEN or mark.exists()
+        SEEN.add(key)
+        mark.touch()
+        return super().forward(x) if again else x

@@ -1,0 +1,9 @@
+# /// attack
+# exercise = "gpt_oss"
+# tries = "never gets through its import, in a file whose every test needs it"
+# outcomes = ["timeout"]
+# seconds = 30
+# ///
+
+while True:
+    pass
