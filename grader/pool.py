@@ -5,8 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import queue
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -93,6 +93,22 @@ def _serve(tasks: Any, answers: Any, settings: Settings, limits: Limits | None, 
         answers.put((None, str(error)))
 
 
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """For processes that are started inside: started with -c, Python looks for modules in the working directory first,
+    and that may be a class's folder.
+    """
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
+
+
 def _grade_in_processes(
     jobs: Sequence[Job],
     settings: Settings,
@@ -101,8 +117,6 @@ def _grade_in_processes(
     limits: Limits | None,
     recording: Recording | None,
 ) -> list[SubmissionResult]:
-    # A process started with -c looks for modules in the working directory first, and that may be a class's folder.
-    os.environ["PYTHONSAFEPATH"] = "1"
     context = multiprocessing.get_context("spawn")
     tasks, answers = context.Queue(), context.Queue()
     for position, job in enumerate(jobs):
@@ -112,8 +126,9 @@ def _grade_in_processes(
     members: list[BaseProcess] = [
         context.Process(target=_serve, args=(tasks, answers, settings, limits, recording)) for _ in range(count)
     ]
-    for member in members:
-        member.start()
+    with _safe_path():
+        for member in members:
+            member.start()
     done: dict[int, SubmissionResult] = {}
     try:
         while len(done) < len(jobs):

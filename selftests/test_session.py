@@ -327,6 +327,14 @@ def kill_members() -> None:
 
 
 @WORKERS
+def test_grading_in_processes_leaves_the_environment_as_it_was() -> None:
+    before = dict(os.environ)
+    results = grade_all([job(f"number {n}") for n in range(12)], QUICK, processes=2)
+    assert [result.score for result in results] == [12.0] * 12
+    after = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    assert after == {name: value for name, value in before.items() if not name.startswith("PYTEST_")}
+
+
 def test_results_keep_the_order_of_the_jobs_and_a_process_that_dies_costs_the_job_it_had() -> None:
     """Twelve jobs in two processes; when eleven are done, whoever still works is killed."""
     jobs = [job(f"student {number}", REFERENCE if number != 3 else ENDLESS) for number in range(12)]
