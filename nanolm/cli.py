@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import EntryPoint, entry_points
@@ -49,10 +50,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     command = installed[name].load()
     try:
-        return int(command(rest))
+        status = int(command(rest))
+        sys.stdout.flush()
+        return status
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)
         return 130
+    except BrokenPipeError:  # `nanolm … | head` has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
 
 
 def usage(installed: dict[str, EntryPoint]) -> str:

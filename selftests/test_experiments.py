@@ -210,6 +210,15 @@ def test_without_a_name_it_lists_all() -> None:
         assert f"{experiment.name} " in done.stdout
 
 
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{NANOLM} experiment | true; echo ${{PIPESTATUS[0]}}"],
+        cwd=ROOT, capture_output=True, encoding="utf-8", timeout=60, check=False,
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert done.stdout.strip() in ("141", "0")
+
+
 def test_on_stubs_it_says_what_it_needs_and_draws_nothing(tmp_path: Path) -> None:
     done = command("sinkhorn", "--plot", str(tmp_path / "a.png"), impl="exercises")
     assert (done.returncode, done.stdout) == (1, "")
