@@ -65,8 +65,11 @@ def _causes(members: Sequence[Verdict]) -> Iterator[tuple[str, Style]]:
     for cause in causes:
         count = explained_by(cause, failed)
         title = mistake(cause.id)["title"]
-        yield text("scoreboard", "cause", id=cause.id, title=title, count=count, failed=len(failed)), {"bold": True}
         mine = [v for v in left if explained_by(cause, [v])]
+        if mine:
+            yield text("scoreboard", "cause", id=cause.id, title=title, count=count, failed=len(failed)), {"bold": True}
+        else:
+            yield text("scoreboard", "cause_beside", id=cause.id, title=title), {"bold": True}
         yield from _tests(mine)
         left = [v for v in left if v not in mine]
     if left and causes:

@@ -157,6 +157,12 @@ def test_an_exception_of_the_students_is_told_with_its_line() -> None:
         _run_text("forward-scale", "block.py", text)
 
 
+def test_a_result_that_cannot_be_used_leads_to_the_tests() -> None:
+    text = "def forward_scale(h0, weights, placement):\n    return 1.0\n"
+    with pytest.raises(Unfinished, match=r"^AttributeError: 'float' object .*`nanolm check placement`\)$"):
+        _run_text("forward-scale", "block.py", text)
+
+
 def test_a_missing_name_and_a_missing_file_are_told_apart() -> None:
     with pytest.raises(Unfinished, match=r"^exercises/block.py defines no forward_scale"):
         _run_text("forward-scale", "block.py", "x = 1\n")

@@ -43,18 +43,18 @@ def run(experiment: Experiment, source: Source) -> Result:
         exercise = str(error).partition(":")[0]
         if exercise in EXERCISES:
             raise Unfinished(f"needs {exercise} (to do: {printable(str(error).partition(': ')[2])})") from None
-        raise _failed(error) from error
+        raise _failed(error, experiment) from error
     except Unfinished:
         raise
     except Exception as error:
-        raise _failed(error) from error
+        raise _failed(error, experiment) from error
 
 
 def _exercises_of(file: str) -> list[str]:
     return [exercise.id for exercise in EXERCISES.values() if exercise.file == file]
 
 
-def _failed(error: Exception) -> Unfinished:
+def _failed(error: Exception, experiment: Experiment) -> Unfinished:
     """What student code raised, as one line, with the innermost line of a student's file that it passed through."""
     files = {exercise.file for exercise in EXERCISES.values()}
     place = ""
@@ -62,4 +62,6 @@ def _failed(error: Exception) -> Unfinished:
         folder, _, file = frame.filename.replace("\\", "/").rpartition("/")
         if file in files and folder.rpartition("/")[2] in ("exercises", "solutions"):
             place = f" in {file}, line {frame.lineno}"
-    return Unfinished(f"{type(error).__name__}{place}: {printable(str(error), 400)}")
+    # Without a line of theirs, it is what they returned that the experiment could not use.
+    hint = "" if place else f" (something came back that it cannot use: `nanolm check {' '.join(experiment.needs)}`)"
+    return Unfinished(f"{type(error).__name__}{place}: {printable(str(error), 400)}{hint}")
