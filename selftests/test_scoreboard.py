@@ -1,4 +1,4 @@
-"""The scoreboard: every failure stands below one cause, and a cause without a failure of its own says where it is seen."""
+"""The scoreboard: every failure stands below one cause; a cause without a failure of its own says where it is seen."""
 
 from __future__ import annotations
 
