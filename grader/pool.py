@@ -118,15 +118,15 @@ def _grade_in_processes(
     recording: Recording | None,
 ) -> list[SubmissionResult]:
     context = multiprocessing.get_context("spawn")
-    tasks, answers = context.Queue(), context.Queue()
-    for position, job in enumerate(jobs):
-        tasks.put((position, job))
-    for _ in range(count):
-        tasks.put(None)
-    members: list[BaseProcess] = [
-        context.Process(target=_serve, args=(tasks, answers, settings, limits, recording)) for _ in range(count)
-    ]
-    with _safe_path():
+    with _safe_path():  # the queues' locks start a process of multiprocessing's own
+        tasks, answers = context.Queue(), context.Queue()
+        for position, job in enumerate(jobs):
+            tasks.put((position, job))
+        for _ in range(count):
+            tasks.put(None)
+        members: list[BaseProcess] = [
+            context.Process(target=_serve, args=(tasks, answers, settings, limits, recording)) for _ in range(count)
+        ]
         for member in members:
             member.start()
     done: dict[int, SubmissionResult] = {}
