@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from grader.sandbox import acceptable
-from grader.workers import IsolationError, Zygote
+from grader.workers import InfrastructureError, IsolationError, Zygote
 
 SECRET_FOLDERS = ("tests", "solutions", "mistakes", "selftests", "source")
 """Folders of the course that no worker may see: oracles, answers, and what a hostile submission could learn from."""
@@ -19,14 +19,14 @@ def hidden(root: Path) -> tuple[Path, ...]:
 def open_zygote(asked: str, root: Path) -> Zygote:
     """A started zygote of that level, or for `best` of the highest that can be had here.
 
-    Raises IsolationError where that level cannot be had, InfrastructureError where no worker can be had at all.
+    Raises IsolationError where none can be had that satisfies what was asked for.
     """
     refusals = []
     for level in acceptable(asked):
         zygote = Zygote(level, hidden(root))
         try:
             zygote.start()
-        except IsolationError as error:
+        except InfrastructureError as error:  # a bwrap that the kernel refuses ends before it can say more
             refusals.append(str(error))
             continue
         return zygote

@@ -36,7 +36,7 @@ def offered() -> list[Level]:
         try:
             with Zygote(level):
                 found.append(level)
-        except IsolationError:
+        except InfrastructureError:
             continue
     return found
 
@@ -258,6 +258,22 @@ def test_best_takes_the_next_level_down(no_bubblewrap: None) -> None:
     for asked in (BEST, BEST_MEDIUM):
         with open_zygote(asked, ROOT) as zygote:
             assert zygote.level is Level.MEDIUM
+
+
+def test_a_bubblewrap_that_may_not_make_namespaces_is_one_that_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Ubuntu 24.04 and in most containers: bwrap is installed, and the kernel refuses it."""
+    refused = tmp_path / "bwrap"
+    refused.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
+    refused.chmod(0o755)
+    monkeypatch.setattr(bubblewrap, "find", lambda: refused)
+    with open_zygote(BEST, ROOT) as zygote:
+        assert zygote.level is not Level.FULL
+    with pytest.raises(IsolationError, match=r"No permissions to create new namespace.*nanolm doctor"):
+        open_zygote(Level.FULL.value, ROOT)
+    findings = {finding.subject: finding for finding in doctor.report()}
+    assert "No permissions" in findings["isolation full"].state
 
 
 def test_best_ends_at_weak_and_best_medium_does_not(no_bubblewrap: None, no_seccomp: None) -> None:
