@@ -16,8 +16,7 @@ from grader.ledger import LedgerError, Recording
 from grader.linux import die_with_parent
 from grader.remote import InfrastructureError, Limits, WorkerBackend
 from grader.results import SubmissionResult
-from grader.session import CannotStart, Job, Settings, run_session
-from nanolm.verdict import Verdict
+from grader.session import CannotStart, Job, Settings, forget, run_session
 
 WORTH_A_PROCESS = 6
 """Submissions that pay for the start of one more process."""
@@ -71,10 +70,6 @@ def _grade_here(
             lambda result: on_result(replace(result, isolation=result.isolation or level)),
             record,
         )
-
-
-def forget(job: Job, verdict: Verdict, seed: int) -> None:
-    """Keep no record of a verdict."""
 
 
 def _serve(tasks: Any, answers: Any, settings: Settings, limits: Limits | None, recording: Recording | None) -> None:

@@ -72,6 +72,10 @@ OnVerdict = Callable[[Job, Verdict, int], None]
 """Takes each verdict that stands, as soon as it does, with the seed of its inputs."""
 
 
+def forget(job: Job, verdict: Verdict, seed: int) -> None:
+    """Keep no record of a verdict."""
+
+
 class SubmissionBackend:
     """A submission's own answer where no code needs to run: files that are absent or could not be read, lost time."""
 
@@ -134,7 +138,7 @@ class GradingSession:
         jobs: Iterable[Job],
         make_backend: BackendFactory,
         on_result: Callable[[SubmissionResult], None],
-        on_verdict: OnVerdict = lambda job, verdict, seed: None,
+        on_verdict: OnVerdict = forget,
     ) -> None:
         self._settings = settings
         self._on_verdict = on_verdict
@@ -153,8 +157,6 @@ class GradingSession:
     def pytest_configure(self, config: pytest.Config) -> None:
         """Bring the run that the nanolm plugin would otherwise make."""
         config.stash[RUN] = self._run
-        # Nobody reads these tracebacks: laid out with sources, a failed test's costs ten times what the test does.
-        config.option.tbstyle = "native"
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """A test file that cannot be collected means that nothing can be graded."""
@@ -317,7 +319,7 @@ def run_session(
     jobs: Iterable[Job],
     make_backend: BackendFactory,
     on_result: Callable[[SubmissionResult], None],
-    on_verdict: OnVerdict = lambda job, verdict, seed: None,
+    on_verdict: OnVerdict = forget,
 ) -> None:
     """Collect the tests once and grade every job; raises CannotStart where there is nothing to grade with."""
     plugin = GradingSession(settings, jobs, make_backend, on_result, on_verdict)

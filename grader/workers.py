@@ -175,7 +175,8 @@ class Zygote:
         if self.level is Level.WEAK:
             return View((), ()), b""
         try:
-            bubblewrap.find() if self.level is Level.FULL else None
+            if self.level is Level.FULL:
+                bubblewrap.find()
             return view(self._hidden), seccomp.program()
         except OSError as error:
             raise IsolationError(str(error)) from error
@@ -190,16 +191,8 @@ class Zygote:
 
     def canaries(self, secrets: Sequence[str]) -> dict[str, str]:
         """What a worker that tried everything could do, by the name of the attempt; raises InfrastructureError."""
-        ours, theirs = socket.socketpair()
-        output, theirs_output = os.pipe()
-        try:
-            with theirs:
-                limits = Limits()
-                request = Fork(limits.memory_bytes, limits.cpu_backstop, list(secrets))
-                answer = self._ask(request, [theirs.fileno(), theirs_output])
-            os.close(theirs_output)
-            if not isinstance(answer, Forked):
-                raise InfrastructureError(f"no worker could be forked: {answer}")
+        pid, ours, output = self._forked(Limits(), list(secrets))
+        with ours, open(output, "rb", buffering=0) as said:
             ours.settimeout(CONTROL_SECONDS)
             try:
                 with ours.makefile("rb") as lines:
@@ -207,34 +200,34 @@ class Zygote:
             except (OSError, msgspec.MsgspecError) as error:
                 raise InfrastructureError(f"the canaries' results could not be read: {error}") from error
             finally:
-                self._ask(End(answer.pid))
+                self._ask(End(pid))
             if not results:
-                os.set_blocking(output, False)
-                with suppress(OSError):
-                    raise InfrastructureError(f"no worker got ready: {os.read(output, 4000).decode(errors='replace')}")
+                raise InfrastructureError(f"no worker got ready: {said.read(4000).decode(errors='replace')}")
             return results
-        finally:
-            ours.close()
-            os.close(output)
 
     def fork(self, limits: Limits) -> WorkerHandle:
         """A fresh worker, confined and waiting for its texts; raises InfrastructureError."""
         self.start()
+        pid, ours, output = self._forked(limits)
+        return WorkerHandle(pid, Connection(ours, output), self._generation)
+
+    def _forked(self, limits: Limits, canaries: list[str] | None = None) -> tuple[int, socket.socket, int]:
+        """A fork: its process id, our end of its socket, and the pipe that its output comes through."""
         ours, theirs = socket.socketpair()
         output, theirs_output = os.pipe()
-        connection = Connection(ours, output)
         try:
             with theirs:
-                request = Fork(limits.memory_bytes, limits.cpu_backstop)
+                request = Fork(limits.memory_bytes, limits.cpu_backstop, canaries)
                 answer = self._ask(request, [theirs.fileno(), theirs_output])
             if not isinstance(answer, Forked):
                 raise InfrastructureError(f"no worker could be forked: {answer}")
         except BaseException:
-            connection.close()
+            ours.close()
+            os.close(output)
             raise
         finally:
             os.close(theirs_output)
-        return WorkerHandle(answer.pid, connection, self._generation)
+        return answer.pid, ours, output
 
     def usage(self, worker: WorkerHandle) -> Used:
         """Whether the worker runs, and the CPU time it has used; raises InfrastructureError."""
