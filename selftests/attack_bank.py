@@ -54,7 +54,7 @@ class Attack:
     """At most this; or an honest file, `honest/<name>.py` or the `reference`: no test that fails that one is passed."""
     rides: bool = False
     """The text follows the reference's own file: an attack on top of a right answer."""
-    seconds: float = 8.0
+    seconds: float = 20.0
     levels: tuple[str, ...] = LEVELS
     """Where it runs; `why` says what it would do outside a process elsewhere."""
     why: str = ""

@@ -1,7 +1,7 @@
 # /// attack
 # tries = "a child keeps the connection open after its parent has gone, and answers in its place"
 # outcomes = ["crashed", "exception", "timeout"]
-# seconds = 30
+# seconds = 60
 # ///
 
 import os

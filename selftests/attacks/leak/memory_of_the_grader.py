@@ -1,7 +1,7 @@
 # /// attack
 # tries = "reads the memory of its ancestors and searches it for the oracles' secrets"
 # open = { weak = "/proc of its own and no ptrace: medium refuses both" }
-# seconds = 20
+# seconds = 40
 # outcomes = ["exception", "timeout"]
 # ///
 

@@ -2,7 +2,7 @@
 # tries = "a source made to be slow for the reader of names: aliases of aliases in nested scopes"
 # outcomes = ["passed", "exception", "timeout", "forbidden"]
 # marks = "reference"
-# seconds = 30
+# seconds = 60
 # ///
 
 

@@ -3,7 +3,7 @@
 # rides = true
 # outcomes = ["crashed", "passed"]
 # marks = "raising"
-# seconds = 20
+# seconds = 40
 # ///
 
 import os

@@ -3,7 +3,7 @@
 # rides = true
 # outcomes = ["timeout", "passed", "crashed"]
 # marks = "reference"
-# seconds = 20
+# seconds = 40
 # ///
 
 import os

@@ -2,7 +2,7 @@
 # tries = "makes folders in folders, five hundred deep, and stays at the bottom"
 # rides = true
 # marks = "reference"
-# seconds = 15
+# seconds = 30
 # ///
 
 import os

@@ -2,7 +2,7 @@
 # tries = "a right answer that never comes back from half precision"
 # rides = true
 # marks = "reference"
-# seconds = 15
+# seconds = 30
 # outcomes = ["timeout"]
 # ///
 

@@ -2,7 +2,7 @@
 # tries = "a module with a hundred thousand parameters of long names"
 # rides = true
 # marks = "reference"
-# seconds = 30
+# seconds = 60
 # outcomes = ["wrong_interface"]
 # ///
 

@@ -2,7 +2,7 @@
 # tries = "asks for memory piece by piece until there is none, and keeps it"
 # rides = true
 # marks = "reference"
-# seconds = 30
+# seconds = 60
 # outcomes = ["out_of_memory", "timeout"]
 # ///
 

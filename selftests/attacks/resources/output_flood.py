@@ -2,7 +2,7 @@
 # tries = "a right answer that prints without end at half precision"
 # rides = true
 # marks = "reference"
-# seconds = 15
+# seconds = 30
 # outcomes = ["timeout"]
 # ///
 

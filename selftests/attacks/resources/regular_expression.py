@@ -2,7 +2,7 @@
 # tries = "a regular expression that takes exponential time in C, deaf to Python's signals"
 # rides = true
 # marks = "reference"
-# seconds = 15
+# seconds = 30
 # outcomes = ["timeout"]
 # ///
 

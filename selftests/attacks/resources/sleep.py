@@ -2,7 +2,7 @@
 # tries = "a right answer that sleeps an hour at half precision, ignoring every signal that can be ignored"
 # rides = true
 # marks = "reference"
-# seconds = 20
+# seconds = 40
 # outcomes = ["timeout"]
 # ///
 

@@ -2,7 +2,7 @@
 # tries = "stops its own process, so that it neither runs nor ends"
 # rides = true
 # marks = "reference"
-# seconds = 20
+# seconds = 40
 # outcomes = ["timeout", "exception"]
 # ///
 

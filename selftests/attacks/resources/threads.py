@@ -2,7 +2,7 @@
 # tries = "starts threads until it may not any more, none of which ends"
 # rides = true
 # marks = "reference"
-# seconds = 20
+# seconds = 40
 # outcomes = ["exception", "out_of_memory", "timeout"]
 # ///
 

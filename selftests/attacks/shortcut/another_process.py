@@ -3,7 +3,7 @@
 # rides = true
 # marks = "raising"
 # outcomes = ["exception", "passed", "timeout", "wrong_value", "wrong_gradient", "wrong_dtype"]
-# seconds = 40
+# seconds = 80
 # open = { weak = "seccomp: medium lets no worker start a process" }
 # unsure = true
 # ///

@@ -1,7 +1,7 @@
 # /// attack
 # tries = "the answer's module, compiled"
 # rides = true
-# outcomes = ["forbidden"]
+# outcomes = ["forbidden", "timeout"]  # reading the compiler from a cold disk takes seconds
 # ///
 
 NORM = torch.compile(getattr(nn, "RMS" + "Norm".lower().title())(5))
