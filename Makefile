@@ -87,7 +87,7 @@ verify: $(READY)
 # Exact versions for every supported Python; torch is named without its build, so that CPU and CUDA wheels both fit.
 lock:
 	$(PYTHON) -m venv .lock-venv && .lock-venv/bin/pip install --quiet pip-tools
-	.lock-venv/bin/pip-compile --quiet --upgrade --extra dev --strip-extras --allow-unsafe --no-header --no-annotate \
+	.lock-venv/bin/pip-compile --quiet --upgrade --extra dev --extra notebooks --strip-extras --allow-unsafe --no-header --no-annotate \
 	  --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --output-file requirements.lock pyproject.toml
 	sed -i.bak 's/^\(torch==[0-9.]*\)+.*/\1/' requirements.lock && rm -rf requirements.lock.bak .lock-venv
 
