@@ -7,6 +7,7 @@ check("rmsnorm", globals())
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -62,3 +63,12 @@ def check(exercise: str, namespace: Mapping[str, Any], *, root: Path | None = No
         f"--exercise={exercise}",
     ]
     return int(pytest.main(arguments, plugins=[_Notebook(namespace)])) == 0
+
+
+def start() -> None:
+    """Make the course's folder importable and draw figures inside the notebook: the first cell of each calls it."""
+    folder = course_above(Path.cwd())
+    if folder is None:
+        raise FileNotFoundError("there is no course here or above: start the notebook inside the course's folder")
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))

@@ -1,0 +1,8 @@
+# %% [markdown]
+# # RMSNorm
+
+# %% answer="rmsnorm"
+
+# %% check="rmsnorm"
+
+# %% [markdown] question="rmsnorm 1"

@@ -1,0 +1,8 @@
+# %% [markdown]
+# # SwiGLU
+
+# %% answer="swiglu"
+
+# %% check="swiglu"
+
+# %% [markdown] question="swiglu 1"

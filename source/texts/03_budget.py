@@ -1,0 +1,8 @@
+# %% [markdown]
+# # Counting a model's parameters
+
+# %% answer="budget"
+
+# %% check="budget"
+
+# %% [markdown] question="budget 1"

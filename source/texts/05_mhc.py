@@ -1,0 +1,8 @@
+# %% [markdown]
+# # Several residual streams
+
+# %% answer="mhc"
+
+# %% check="mhc"
+
+# %% [markdown] question="mhc 1"

@@ -1,0 +1,2 @@
+# %% [markdown]
+# # A block out of your own parts
