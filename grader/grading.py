@@ -12,6 +12,7 @@ from pathlib import Path
 from grader.bank import given
 from grader.circumstances import circumstances, described
 from grader.ledger import Known, Ledger, Recording
+from grader.notebooks.released import Released, released
 from grader.pool import grade_all
 from grader.results import SubmissionResult
 from grader.roster import Student, assign
@@ -33,7 +34,8 @@ def grade_paths(
     With a ledger, verdicts that it has are taken from it, and new ones are written into it as they are given.
     """
     ours = given(settings.root)
-    jobs = [_job(path, name, ours) for path, name in zip(paths, name_submissions(paths), strict=True)]
+    course = released(settings.root)
+    jobs = [_job(path, name, ours, course) for path, name in zip(paths, name_submissions(paths), strict=True)]
     recording = Recording(ledger, circumstances(settings)) if ledger else None
     if recording:
         jobs = _look_up(jobs, recording, settings)
@@ -51,8 +53,8 @@ def grade_jobs(
     return [replace(result, max_score=result.max_score or full) for result in results]
 
 
-def _job(path: Path, name: str, ours: dict[str, str]) -> Job:
-    submission = read_submission(path, exercise_files(), name=name)
+def _job(path: Path, name: str, ours: dict[str, str], course: Released) -> Job:
+    submission = read_submission(path, exercise_files(), name=name, released=course)
     return Job(
         name=submission.name,
         texts={**submission.files, **ours},

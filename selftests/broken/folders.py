@@ -98,7 +98,7 @@ SELVES = [
     healthy("own-cache", {**RIGHT, "__pycache__/modules.cpython-311.pyc": b"\xa7\r\r\n" + b"\0" * 12 + b"stale"}),
     healthy("own-tests", {**under("exercises"), "tests/test_modules.py": TRAP, "solutions/modules.py": TRAP},
             "exercises/"),
-    healthy("own-notebook", {**RIGHT, "week6.ipynb": "{}"}, "Notebooks are not graded"),
+    healthy("own-notebook", {**RIGHT, "week6.ipynb": "{}"}, "week6.ipynb is JSON, but no notebook"),
     healthy("clutter", {**RIGHT, ".DS_Store": b"\0", "__MACOSX/modules.py": TRAP, ".git/HEAD": "x",
             "Thumbs.db": b"\0"}),
 ]  # fmt: skip
@@ -116,7 +116,7 @@ PLACED = [
     ungradable("empty-folder", {}, "There is no exercise file in it"),
     ungradable("empty-folders", and_then({}, lambda path: (path / "exercises").mkdir()),
                "There is no exercise file in it"),
-    ungradable("notebook-only", {"week6.ipynb": "{}"}, "Notebooks are not graded by this version"),
+    ungradable("notebook-only", {"week6.ipynb": "{}"}, "week6.ipynb is JSON, but no notebook"),
     ungradable("only-an-essay", {"essay.pdf": b"%PDF", "essay.docx": b"PK"}, "There is no exercise file in it"),
     ungradable("archive-inside", {"homework.zip": b"PK\x03\x04"}, "only an archive inside: unpack it"),
 ]  # fmt: skip

@@ -137,7 +137,7 @@ NOT_AT_ALL = [
     ungradable("archive.tar.gz", tar("w:gz"), "Of archives only zip is accepted"),
     ungradable("archive.rar", written(b"Rar!\x1a\x07\x01\0"), "Of archives only zip is accepted"),
     ungradable("archive.7z", written(b"7z\xbc\xaf\x27\x1c\0"), "Of archives only zip is accepted"),
-    ungradable("loose.ipynb", written(b"{}"), "Notebooks are not graded by this version"),
+    ungradable("loose.ipynb", written(b"{}"), "loose.ipynb is JSON, but no notebook"),
 ]  # fmt: skip
 
 KINDS: list[Kind] = [*FINE, *PARTLY, *NOT_AT_ALL]
