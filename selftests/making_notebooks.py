@@ -1,4 +1,4 @@
-"""Builds submitted notebooks for the self-tests: the released ones with answers in them, and what students do to them."""
+"""Builds submitted notebooks for the self-tests: the released ones with answers, and what students do to them."""
 
 from __future__ import annotations
 

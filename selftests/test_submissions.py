@@ -128,7 +128,7 @@ def test_another_single_file_is_ungradable(tmp_path: Path, name: str, reason: st
 
 
 @pytest.mark.parametrize("place", ["", "exercises/", "hw/"])
-def test_notebooks_alone_are_ungradable_where_the_course_has_released_none(make: Callable[..., Path], place: str) -> None:
+def test_notebooks_are_ungradable_where_the_course_has_released_none(make: Callable[..., Path], place: str) -> None:
     refused(read(make({f"{place}week6.ipynb": "{}"})), "this course has released none")
 
 
