@@ -1,4 +1,4 @@
-"""The check cell of a notebook: the same tests, messages and diagnosis on the names that its own cells have defined.
+"""What the cells of a notebook call: the tests on its own names, the course's experiments, parts from elsewhere.
 
 from nanolm.notebook import check
 check("rmsnorm", globals())
@@ -6,9 +6,10 @@ check("rmsnorm", globals())
 
 from __future__ import annotations
 
+import io
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,40 +17,55 @@ import pytest
 
 from nanolm.course import EXERCISES, course_above
 from nanolm.environment import environment_problem
+from nanolm.experiments import EXPERIMENTS
 from nanolm.implementation import LocalBackend
-from nanolm.plugin import RUN, Run
+from nanolm.notebook_cells import answer_run, cells_run
+from nanolm.notebook_pieces import pieces
+from nanolm.plugin import RUN, Run, verdict_of
 from nanolm.sources import NamespaceSource
+
+__all__ = ["check", "experiment", "pieces", "start"]
+
+
+def start() -> None:
+    """Make `exercises` importable, wherever in the course's folder the notebook lies. The first cell calls it."""
+    folder = str(_course(None))
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
 
 
 class _Notebook:
-    """Brings a run whose implementation is the notebook's namespace."""
+    """Brings a run whose implementation is the notebook's namespace, and adds up what its tests earn."""
 
-    def __init__(self, namespace: Mapping[str, Any]) -> None:
+    def __init__(self, exercise: str, namespace: Mapping[str, Any]) -> None:
         self._run = Run(None)
         self._run.name = "notebook"
-        # IPython keeps the text of every cell that was run in `In`.
-        cells = namespace.get("In", [])
-        text = "\n\n".join(str(cell) for cell in cells) if isinstance(cells, list) else None
+        cells = cells_run(namespace)
+        text = answer_run(cells, EXERCISES[exercise].names) if cells is not None else None
         self._run.implementation.backend = LocalBackend(NamespaceSource(namespace, text), "notebook")
+        self.earned: dict[str, float] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
         config.stash[RUN] = self._run
 
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if (verdict := verdict_of(report)) is not None:
+            self.earned[verdict.test] = verdict.score
 
-def check(exercise: str, namespace: Mapping[str, Any], *, root: Path | None = None) -> bool:
-    """Run an exercise's tests on the names of `namespace` and print the scoreboard; True where all pass.
 
-    `root` is the course folder; by default the nearest above the working directory. Raises ValueError for an unknown
-    exercise and FileNotFoundError where there is no course.
+def check(exercise: str, namespace: Mapping[str, Any], *, root: Path | None = None) -> float:
+    """Run an exercise's tests on the names of `namespace`, print messages and scoreboard; returns the points earned.
+
+    As the value of a notebook's cell the number is what nbgrader takes for its score. `root` is the course folder; by
+    default the nearest above the working directory. Raises ValueError for an unknown exercise, FileNotFoundError where
+    there is no course, RuntimeError where the tests could not be run.
     """
     if exercise not in EXERCISES:
         raise ValueError(f"unknown exercise {exercise!r}: there are {', '.join(EXERCISES)}")
     if problem := environment_problem():
         raise RuntimeError(problem)
-    folder = root or course_above(Path.cwd())
-    if folder is None:
-        raise FileNotFoundError("there is no course here or above: start the notebook inside the course's folder")
+    folder = _course(root)
     arguments = [
         str(folder / "tests"),
         f"--rootdir={folder}",
@@ -62,13 +78,75 @@ def check(exercise: str, namespace: Mapping[str, Any], *, root: Path | None = No
         "-pnanolm.plugin",
         f"--exercise={exercise}",
     ]
-    return int(pytest.main(arguments, plugins=[_Notebook(namespace)])) == 0
+    notebook = _Notebook(exercise, namespace)
+    status = int(pytest.main(arguments, plugins=[notebook]))
+    if not notebook.earned:
+        raise RuntimeError(f"no test of {exercise} was run (pytest's exit status is {status}); see above")
+    return sum(notebook.earned.values())
 
 
-def start() -> None:
-    """Make the course's folder importable and draw figures inside the notebook: the first cell of each calls it."""
-    folder = course_above(Path.cwd())
+def experiment(name: str, namespace: Mapping[str, Any]) -> None:
+    """Run one of the course's experiments on the notebook's own code; print its tables, show its figure.
+
+    What it needs beside the notebook's own exercise comes from where `pieces` looks. Where something is still to be
+    written, one line says what. Raises ValueError for an unknown experiment.
+    """
+    if name not in EXPERIMENTS:
+        raise ValueError(f"there is no experiment {name!r}: there are {', '.join(EXPERIMENTS)}")
+    from nanolm.experiments.command import show
+    from nanolm.experiments.lab import Unfinished, run
+
+    try:
+        result = run(EXPERIMENTS[name], _Workbench(namespace))
+    except Unfinished as unfinished:
+        print(f"{name}: {unfinished}")
+        return
+    show(EXPERIMENTS[name], result, "your notebook")
+    if result.panels:
+        from IPython.display import Image, display
+
+        from nanolm.experiments.figure import draw
+
+        picture = io.BytesIO()
+        draw(result, f"{EXPERIMENTS[name].title} ({EXPERIMENTS[name].section})").savefig(picture, format="png", dpi=90)
+        display(Image(data=picture.getvalue()))  # type: ignore[no-untyped-call]
+
+
+class _Workbench:
+    """The notebook's names and, for what it does not define, the student's other work."""
+
+    def __init__(self, namespace: Mapping[str, Any]) -> None:
+        self._namespace = namespace
+
+    def text(self, file: str) -> str | None:
+        """No text: an experiment checks nothing."""
+        return None
+
+    def names(self, file: str) -> Mapping[str, Any]:
+        """The names of one file's exercises; each is looked for when it is asked for."""
+        asked = [name for exercise in EXERCISES.values() if exercise.file == file for name in exercise.names]
+        return _Found(asked, self._namespace)
+
+
+class _Found(Mapping[str, Any]):
+    def __init__(self, asked: list[str], namespace: Mapping[str, Any]) -> None:
+        self._asked, self._namespace = asked, namespace
+
+    def __getitem__(self, name: str) -> Any:
+        return self._namespace[name] if name in self._namespace else pieces(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._asked
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._asked)
+
+    def __len__(self) -> int:
+        return len(self._asked)
+
+
+def _course(root: Path | None) -> Path:
+    folder = root or course_above(Path.cwd())
     if folder is None:
         raise FileNotFoundError("there is no course here or above: start the notebook inside the course's folder")
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
+    return folder
