@@ -33,3 +33,23 @@ c.GenerateAssignment.preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 c.ClearSolutions.text_stub = "*Write your answer here.*"
+
+# Verdicts instead of a kernel: a submission is rebuilt from the release, graded by workers of our own, and stored.
+c.Autograde.exporter_class = "grader.nbgrader_plugins.exporter.SubmissionExporter"
+c.Autograde.sanitize_preprocessors = [
+    "nbgrader.preprocessors.OverwriteCells",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+c.Autograde.autograde_preprocessors = [
+    "grader.nbgrader_plugins.preprocessors.Verdicts",
+    "grader.nbgrader_plugins.preprocessors.SaveVerdicts",
+    "nbgrader.preprocessors.AssignLatePenalties",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+c.AssignLatePenalties.plugin_class = "grader.nbgrader_plugins.late.LatePenalty"
+c.ExportApp.plugin_class = "grader.nbgrader_plugins.export.GradeExport"
+
+# How verdicts are given; a line of `nanolm course grade` may say otherwise.
+c.CourseGrading.round = "module06"
+c.CourseGrading.isolation = "full"
+c.CourseGrading.late_policy = "none"

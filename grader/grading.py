@@ -27,15 +27,22 @@ MISSING = "Nothing was handed in under this id."
 
 
 def grade_paths(
-    paths: Sequence[Path], settings: Settings, *, processes: int | None = None, ledger: Path | None = None
+    paths: Sequence[Path],
+    settings: Settings,
+    *,
+    processes: int | None = None,
+    ledger: Path | None = None,
+    names: Sequence[str] | None = None,
 ) -> list[SubmissionResult]:
-    """Grade submissions in the order given. Raises CannotStart, LedgerError.
+    """Grade submissions in the order given, under the names given or under their paths' tails.
+
+    Raises CannotStart, LedgerError.
 
     With a ledger, verdicts that it has are taken from it, and new ones are written into it as they are given.
     """
     ours = given(settings.root)
     course = released(settings.root)
-    jobs = [_job(path, name, ours, course) for path, name in zip(paths, name_submissions(paths), strict=True)]
+    jobs = [_job(path, name, ours, course) for path, name in zip(paths, names or name_submissions(paths), strict=True)]
     recording = Recording(ledger, circumstances(settings)) if ledger else None
     if recording:
         jobs = _look_up(jobs, recording, settings)

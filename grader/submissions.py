@@ -11,11 +11,11 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from grader.archives import MAX_ARCHIVE_BYTES, ZipTree
-from grader.notebooks.reading import Handed, read_notebooks
+from grader.notebooks.reading import FromNotebooks, Handed, read_notebooks
 from grader.notebooks.released import Released, is_notebook
 from grader.places import ARCHIVE_SUFFIXES, EXERCISES, exercise_file_for, locate, locate_notebooks
 from grader.sourcetext import Unreadable, decode_source
@@ -58,6 +58,8 @@ class Submission:
     """Harmless things worth telling."""
     ungradable: str | None
     """The reason when no exercise file can be read at all; set exactly when `files` is empty."""
+    notebooks: FromNotebooks = field(default_factory=FromNotebooks, compare=False)
+    """What its notebooks came to, for pages that show them."""
 
     @property
     def digest(self) -> str:
@@ -78,37 +80,40 @@ def read_submission(
     """
     shown = name_submissions([path])[0] if name is None else printable(name, 2 * MAX_NAME)
     wanted = [file for file in exercise_files if file not in course.GIVEN_FILES]
+    found = FromNotebooks()
     try:
-        files, problems, notes = _read(path, wanted, released or Released())
+        files, problems, notes = _read(path, wanted, released or Released(), found)
     except Unreadable as error:
-        return Submission(shown, path, {}, {}, (), str(error))
+        return Submission(shown, path, {}, {}, (), str(error), found)
     ungradable = None if files else " ".join(problems[file] for file in wanted if file in problems)
-    return Submission(shown, path, files, problems, tuple(notes), ungradable)
+    return Submission(shown, path, files, problems, tuple(notes), ungradable, found)
 
 
 _Contents = tuple[dict[str, str], dict[str, str], list[str]]
 
 
-def _read(path: Path, wanted: Sequence[str], released: Released) -> _Contents:
+def _read(path: Path, wanted: Sequence[str], released: Released, found: FromNotebooks) -> _Contents:
     """The files, problems and notes of a submission. Raises Unreadable when there is neither a file nor a problem."""
     mode = _mode(path)
     if stat.S_ISLNK(mode):
         raise Unreadable("The submission is a symbolic link, which is not followed: hand in the folder or zip itself.")
     if stat.S_ISDIR(mode):
         with FolderTree(path, [*wanted, EXERCISES]) as tree:
-            return _read_tree(tree, wanted, released)
+            return _read_tree(tree, wanted, released, found)
     if not stat.S_ISREG(mode):
         raise Unreadable("The submission is neither a folder nor a regular file: hand in a folder or a zip.")
     suffix = path.suffix.casefold()
     if suffix == ".zip":
-        return _read_tree(ZipTree(read_regular_file(path, "The zip", MAX_ARCHIVE_BYTES), wanted), wanted, released)
+        return _read_tree(
+            ZipTree(read_regular_file(path, "The zip", MAX_ARCHIVE_BYTES), wanted), wanted, released, found
+        )
     file = exercise_file_for(path.name, wanted)
     if file is not None:
         return _read_single(path, file)
     if is_notebook(path.name):
         shown = printable(path.name, 120)
         handed = Handed(path.name, lambda: open_regular_file(path, shown, MAX_NOTEBOOK_BYTES))
-        return _from_notebooks([handed], released, wanted, ({}, {}, []))
+        return _from_notebooks([handed], released, wanted, ({}, {}, []), found)
     if suffix in ARCHIVE_SUFFIXES:
         raise Unreadable("Of archives only zip is accepted: pack the exercise files as a zip and hand that in.")
     raise Unreadable(
@@ -126,7 +131,7 @@ def _mode(path: Path) -> int:
         raise Unreadable(f"There is nothing at {printable(str(path))}.") from None
 
 
-def _read_tree(tree: Tree, wanted: Sequence[str], released: Released) -> _Contents:
+def _read_tree(tree: Tree, wanted: Sequence[str], released: Released, from_notebooks: FromNotebooks) -> _Contents:
     found = locate(tree, wanted)
     notebooks = locate_notebooks(tree)
     if found.reason is not None and not notebooks:
@@ -145,11 +150,11 @@ def _read_tree(tree: Tree, wanted: Sequence[str], released: Released) -> _Conten
     if not notebooks:
         return files, problems, notes
     handed = [Handed(name, functools.partial(tree.open, folder, name)) for folder, name in notebooks]
-    return _from_notebooks(handed, released, wanted, (files, problems, notes))
+    return _from_notebooks(handed, released, wanted, (files, problems, notes), from_notebooks)
 
 
 def _from_notebooks(
-    handed: Sequence[Handed], released: Released, wanted: Sequence[str], beside: _Contents
+    handed: Sequence[Handed], released: Released, wanted: Sequence[str], beside: _Contents, found: FromNotebooks
 ) -> _Contents:
     """What notebooks add to what was read beside them."""
     files, problems, notes = beside
@@ -158,7 +163,7 @@ def _from_notebooks(
         if not files and not problems:
             raise Unreadable(reason)
         return files, problems, [*notes, reason]
-    found = read_notebooks(handed, released, wanted, {*files, *problems})
+    read_notebooks(handed, released, wanted, {*files, *problems}, found)
     notes = [*notes, *found.notes]
     if not files and not problems and not found.files and not found.problems:
         raise Unreadable(" ".join([*found.unread, *found.broken.values(), *notes]) or "There is no answer in it.")

@@ -20,6 +20,7 @@ from grader.notebooks.released import (
     defined_names,
     imported_names,
 )
+from nanolm.course import EXERCISES
 from nanolm.untrusted import printable
 
 
@@ -37,7 +38,7 @@ class Answer:
     @property
     def question(self) -> Question:
         """What to ask `apart.parts_of`."""
-        return self.source, self.others, self.notebook.given_code, sorted(self.notebook.entries(self.exercise))
+        return self.source, self.others, self.notebook.given_code, sorted(EXERCISES[self.exercise].names)
 
     @property
     def stands_alone(self) -> bool:
@@ -118,7 +119,7 @@ def _by_definitions(cells: Sequence[Cell], course: Released) -> list[ReleasedNot
     return [
         one
         for one in course.notebooks.values()
-        for entries in (one.entries(exercise) for exercise in one.exercises)
+        for entries in (frozenset(EXERCISES[exercise].names) for exercise in one.exercises)
         if len(entries & names) > len(entries) / 2
     ]
 
@@ -133,10 +134,10 @@ def _carrying(grade_id: str, notebook: Notebook) -> list[Cell]:
 def _answer(exercise: str, notebook: Notebook) -> Answer:
     this, grade_id = notebook.released, f"{exercise}{ANSWER}"
     stub = this.by_grade_id[grade_id].source
-    entries = this.entries(exercise)
+    entries = frozenset(EXERCISES[exercise].names)
     copies = _carrying(grade_id, notebook)
     edited = [cell for cell in copies if cell.source.strip() not in ("", stub.strip())]
-    own = [cell for cell in notebook.cells if _is_own(cell, this) and cell not in copies]
+    own = [cell for cell in notebook.cells if is_own(cell, this) and cell not in copies]
     chosen: Cell | None = None
     if edited:
         chosen = edited[-1]
@@ -163,7 +164,7 @@ def _answer(exercise: str, notebook: Notebook) -> Answer:
     return Answer(exercise, chosen.source if chosen else stub, others, this, chosen is not None or elsewhere)
 
 
-def _is_own(cell: Cell, this: ReleasedNotebook) -> bool:
+def is_own(cell: Cell, this: ReleasedNotebook) -> bool:
     """Whether a cell is the student's: no cell of the release, changed or not where that one is locked."""
     known = this.by_grade_id.get(cell.grade_id)
     return known is None and cell.source.strip() not in this.texts

@@ -46,13 +46,14 @@ class FromNotebooks:
     """The notebook that counts, by the stem of the released one."""
     broken: dict[str, str] = field(default_factory=dict)
     """Stem of the released notebook → why the submitted one could not be read."""
+    unread_exercises: dict[str, str] = field(default_factory=dict)
+    """The same by exercise, where no `.py` file stands for it."""
 
 
 def read_notebooks(
-    handed: Sequence[Handed], course: Released, wanted: Collection[str], taken: Collection[str] = ()
-) -> FromNotebooks:
-    """The texts of the files of `wanted` from notebooks; of those in `taken` there is a `.py` file, which wins."""
-    found = FromNotebooks()
+    handed: Sequence[Handed], course: Released, wanted: Sequence[str], taken: Collection[str], found: FromNotebooks
+) -> None:
+    """Put into `found` the texts of the files of `wanted`; of those in `taken` there is a `.py` file, which wins."""
     claims: dict[str, list[Notebook]] = {}
     strangers = []
     for one in handed:
@@ -77,7 +78,6 @@ def read_notebooks(
         found.notes += [f"{file} was graded, {notebook.file} was not: a .py file wins." for file in won]
         found.notes += notebook.notes if any(name in answers for name in notebook.answers) else []
     _write_files(answers, course, [file for file in wanted if file not in taken], found)
-    return found
 
 
 def _opened(one: Handed, course: Released, found: FromNotebooks) -> list[Notebook] | None:
@@ -102,10 +102,9 @@ def _opened(one: Handed, course: Released, found: FromNotebooks) -> list[Noteboo
 
 
 def _choose(stem: str, rivals: Sequence[Notebook], found: FromNotebooks) -> None:
-    """Which of several notebooks of one name counts: the one that is named exactly so, else the only one touched."""
-    exact = [notebook for notebook in rivals if notebook.file == f"{stem}.ipynb"]
-    touched = [notebook for notebook in rivals if notebook.touched]
-    pool = exact or touched or list(rivals)
+    """Which of several notebooks of one name counts: of those with work in them the one that is named exactly so."""
+    touched = [notebook for notebook in rivals if notebook.touched] or list(rivals)
+    pool = [notebook for notebook in touched if notebook.file == f"{stem}.ipynb"] or touched
     first = pool[0]
     same = all({n: a.source for n, a in one.answers.items()} == {n: a.source for n, a in first.answers.items()}
                for one in pool)  # fmt: skip
@@ -130,9 +129,9 @@ def _write_files(answers: dict[str, Answer], course: Released, files: Sequence[s
     for exercise in asked:
         if whole[exercise].magics:
             found.notes.append(f"Lines of IPython (% or !) in the answer to {exercise} were left out.")
-    broken = {
-        exercise: reason for stem, reason in found.broken.items() for exercise in course.notebooks[stem].exercises
-    }
+    broken = found.unread_exercises
+    for stem, reason in found.broken.items():
+        broken |= {name: reason for name in course.notebooks[stem].exercises if EXERCISES[name].file in files}
     for file in files:
         members = [name for name in EXERCISES if EXERCISES[name].file == file and course.of(name) is not None]
         there = [name for name in members if name in answers]

@@ -16,7 +16,6 @@ FOLDER = ("release", ASSIGNMENT)
 ANSWER, CHECK, QUESTION = "-answer", "-check", "-question"
 """What follows an exercise's id in the grade id of its three cells."""
 
-_PUBLIC = re.compile(r"^(?:class|def|async def)[ \t]+([A-Za-z]\w*)", re.MULTILINE)
 _DEFINED = re.compile(r"^(?:class|def|async def)[ \t]+(\w+)", re.MULTILINE)
 _IMPORTED = re.compile(r"^(?:from[ \t]+\S+[ \t]+)?import[ \t]+(.+)$", re.MULTILINE)
 
@@ -59,10 +58,6 @@ class ReleasedNotebook:
     def texts(self) -> frozenset[str]:
         """The texts of all its cells, without blanks around them."""
         return frozenset(cell.source.strip() for cell in self.cells)
-
-    def entries(self, exercise: str) -> frozenset[str]:
-        """The public names that an answer is asked for."""
-        return frozenset(_PUBLIC.findall(self.by_grade_id[f"{exercise}{ANSWER}"].source))
 
 
 @dataclass(frozen=True)
