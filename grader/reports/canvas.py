@@ -16,7 +16,9 @@ from grader.reports.gradebook import Filled, Ids, Target, column_named, fill, id
 from grader.reports.rows import GRADED, Row
 
 NEEDS = ("Student", "ID", "Section")
-IDS = ("SIS User ID", "SIS Login ID", "Integration ID", "ID")
+IDS = ("SIS User ID", "SIS Login ID", "Integration ID")
+OWN_ID = ("ID",)
+"""Canvas's own number of a student; it is taken for an id only where there is no other, or where it is asked for."""
 POINTS = "    Points Possible"
 STAYS = {"EX": "excused", "N/A": "not assigned"}
 READ_ONLY = "read only"
@@ -37,7 +39,7 @@ def filled(sheet: Sheet, rows: Sequence[Row], assignment: str, match: str | None
     ]
     column = column_named(sheet, assignment, among)
     students = [n for n in range(1, len(sheet.rows)) if n not in points_rows and value_at(sheet.rows[n], 0)]
-    chosen = (match,) if match else IDS
+    chosen = (match,) if match else IDS if {name.casefold() for name in IDS} & set(names) else OWN_ID
     target = Target(
         column,
         students,

@@ -21,7 +21,7 @@ from grader.reports.exercism import exercism, read_test_code
 from grader.reports.gradebook import Filled
 from grader.reports.gradescope import VISIBILITIES, gradescope
 from grader.reports.reading import GradesError, read_grades, read_ledger
-from grader.reports.rows import GRADED, Row, class_rows, read_extensions, read_times, without_time
+from grader.reports.rows import GRADED, SEVERAL, Row, class_rows, read_extensions, read_times, without_time
 from grader.reports.spreadsheet import spreadsheet
 from grader.results import SubmissionResult
 from grader.roster import RosterError, read_roster
@@ -67,8 +67,8 @@ def _canvas(results: Sequence[SubmissionResult], options: Options) -> Report:
     if options.gradebook:
         sheet = read_sheet(options.gradebook, canvas.NEEDS)
         return _filled(canvas.filled(sheet, rows, options.assignment, options.match, options.scale), remarks)
-    _refuse_several(rows)
-    return _plain(rows, canvas.plain(rows, options.assignment, options.match or "SIS Login ID"), remarks)
+    match = options.match or "SIS Login ID"
+    return _plain(rows, options, remarks, lambda rows: canvas.plain(rows, options.assignment, match))
 
 
 def _moodle(results: Sequence[SubmissionResult], options: Options) -> Report:
@@ -79,9 +79,8 @@ def _moodle(results: Sequence[SubmissionResult], options: Options) -> Report:
         return _filled(filled, remarks)
     if options.comments:
         raise UsageError("--comments fills a worksheet's `Feedback comments`: name the worksheet with --gradebook")
-    _refuse_several(rows)
-    assignment = options.assignment or "Grade"
-    return _plain(rows, moodle.plain(rows, assignment, options.match or "ID number"), remarks)
+    assignment, match = options.assignment or "Grade", options.match or "ID number"
+    return _plain(rows, options, remarks, lambda rows: moodle.plain(rows, assignment, match))
 
 
 def _gradescope(results: Sequence[SubmissionResult], options: Options) -> Report:
@@ -116,22 +115,25 @@ def _filled(filled: Filled, remarks: tuple[str, ...]) -> Report:
     return Report(filled.text, (*remarks, *filled.remarks), filled.complete)
 
 
-def _plain(rows: Sequence[Row], text: str, remarks: tuple[str, ...]) -> Report:
-    without = [f"{row.key} ({row.status})" for row in rows if row.status != GRADED]
-    if without:
-        remarks += (f"Without a grade ({len(without)}): {listed(without, most=20, limit=90)}.",)
-    if risky := [row.key for row in rows if looks_like_formula(row.key)]:
-        remarks += (
-            f"These ids begin like a formula and must stay as they are: {listed(risky)}. Import the file; do not open "
-            "it in a spreadsheet.",
-        )
-    return Report(text, remarks, not without)
-
-
-def _refuse_several(rows: Sequence[Row]) -> None:
-    several = sorted({row.key for row in rows if row.status == "several"})
-    if several:
+def _plain(rows: Sequence[Row], options: Options, remarks: tuple[str, ...], make: Callable[[list[Row]], str]) -> Report:
+    """A file made of known students, each once; without a roster an id is a name that a student chose."""
+    if several := sorted({row.key for row in rows if row.status == SEVERAL}):
         raise UsageError(f"several submissions fit one id ({listed(several)}): take away those that do not count")
+    left_out = [row.key for row in rows if row.stranger or (not options.roster and looks_like_formula(row.key))]
+    rows = [row for row in rows if row.key not in left_out]
+    without = [f"{row.key} ({row.status})" for row in rows if row.status != GRADED]
+    risky = [row.key for row in rows if looks_like_formula(row.key)]
+    for names, told in (
+        (
+            left_out,
+            "Left out, since they are on no roster" if options.roster else "Left out: give a --roster with them",
+        ),
+        (without, "Without a grade"),
+        (risky, "Import the file and open it in no spreadsheet: these ids begin like a formula and must stay"),
+    ):
+        if names:
+            remarks += (f"{told} ({len(names)}): {listed(names, most=20, limit=90)}.",)
+    return Report(make(rows), remarks, not (without or left_out))
 
 
 def _one(results: Sequence[SubmissionResult], options: Options) -> SubmissionResult:

@@ -6,6 +6,8 @@ hand stays. What was done and what was not is told in remarks.
 
 from __future__ import annotations
 
+import unicodedata
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -21,6 +23,8 @@ class Ids:
 
     name: str
     values: Mapping[int, str]
+    of: Callable[[Row], str] = lambda row: row.key
+    """What is looked for in it; empty where it can say nothing of a student."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +62,7 @@ def ids_of(sheet: Sheet, names: Sequence[str], students: Sequence[int], prefix: 
             index = header.index(name.casefold())
             values = {row: value_at(sheet.rows[row], index).removeprefix(prefix).strip() for row in students}
             found.append(Ids(name, values))
-            before = {row: value.partition("@")[0] for row, value in values.items() if "@" in value}
-            if before:
+            if before := {row: value.partition("@")[0] for row, value in values.items() if "@" in value}:
                 found.append(Ids(f"{name} before the @", before))
     return found
 
@@ -70,17 +73,18 @@ def fill(sheet: Sheet, rows: Sequence[Row], target: Target, columns: Sequence[Id
     by_key: dict[str, list[Row]] = {}
     for row in rows:
         by_key.setdefault(row.key, []).append(row)
-    ids, owners, doubtful = _matched(list(by_key), columns)
-    filled = Filled("", [f"Students were found by {ids.name}: {len(owners)} of {len(by_key)}."])
+    owners, doubtful, found_by = _matched(by_key, columns)
+    filled = Filled("", [f"{len(owners)} of {len(by_key)} students were found, by {found_by}."])
     values: dict[tuple[int, int], str] = {}
-    changed, kept, absent = [], [], []
+    changed, kept, absent, replaced = [], [], [], []
     for key, own in by_key.items():
         row = own[0]
         if row.status != GRADED or row.score is None:
             kept.append(f"{key} ({row.status})")
             continue
         if key not in owners:
-            absent.append(key)
+            if key not in doubtful:
+                absent.append(key)
             continue
         line = owners[key]
         if why := target.locked(line):
@@ -92,17 +96,23 @@ def fill(sheet: Sheet, rows: Sequence[Row], target: Target, columns: Sequence[Id
             changed.append(f"{key} {before} → {after}")
         if target.comments is not None:
             values[line, target.comments] = target.escape(comment(row))
+            if value_at(sheet.rows[line], target.comments) not in ("", values[line, target.comments]):
+                replaced.append(key)
     filled.text = sheet.filled(values)
     filled.remarks.append(f"{sum(column == target.column for _, column in values)} grades were filled in.")
     for names, told in (
         (changed, "Grades that stood there and changed"),
         (kept, "Left as they were"),
         (absent, "Not in the gradebook, so their grades are nowhere"),
-        (doubtful, f"Several rows of the gradebook have the same {ids.name}, so none of them was filled"),
+        (
+            doubtful,
+            "They fit several rows of the gradebook, or one with somebody else, so none was filled (--match helps)",
+        ),
+        (replaced, "Comments that stood there and were replaced"),
     ):
         if names:
             filled.remarks.append(f"{told} ({len(names)}): {listed(names, most=20, limit=90)}.")
-    filled.complete = not (kept or absent)
+    filled.complete = not (kept or absent or doubtful)
     return filled
 
 
@@ -121,37 +131,32 @@ def _factor(rows: Sequence[Row], out_of: float | None, scale: bool) -> float:
     return out_of / most
 
 
-def _matched(keys: Sequence[str], columns: Sequence[Ids]) -> tuple[Ids, dict[str, int], list[str]]:
-    """The column that finds most students, the sheet's row of each, and values that stand there more than once."""
-    best: tuple[Ids, dict[str, int], list[str]] | None = None
-    rivals: list[str] = []
+def _matched(by_key: Mapping[str, Sequence[Row]], columns: Sequence[Ids]) -> tuple[dict[str, int], list[str], str]:
+    """The sheet's row of each key, keys that fit several rows or share one, and in words by what they were found.
+
+    All columns are asked: a student whom two columns find in different rows is not filled in at all.
+    """
+    hits: dict[str, set[int]] = {}
+    found_by: Counter[str] = Counter()
     for ids in columns:
         lines: dict[str, list[int]] = {}
         for line, value in ids.values.items():
             if value:
-                lines.setdefault(value.casefold(), []).append(line)
-        single = {value: found[0] for value, found in lines.items() if len(found) == 1}
-        students = assign([Student(value, "") for value in single], keys)
-        claimed = [student.id for student in students.values()]
-        owners = {key: single[each.id] for key, each in students.items() if claimed.count(each.id) == 1}
-        doubtful = [value for value, found in lines.items() if len(found) > 1]
-        if best is None or len(owners) > len(best[1]):
-            best, rivals = (ids, owners, doubtful), []
-        elif owners and len(owners) == len(best[1]) and owners != best[1]:
-            rivals.append(ids.name)
-    if best is None:
-        raise SheetError("the gradebook has no column to find students by: name it with --match COLUMN")
-    if not best[1]:
-        names = ", ".join(ids.name for ids in columns)
+                lines.setdefault(unicodedata.normalize("NFC", value).casefold(), []).append(line)
+        wanted = {ids.of(rows[0]): key for key, rows in by_key.items() if ids.of(rows[0])}
+        for name, student in assign([Student(value, "") for value in lines], wanted).items():
+            found_by[ids.name] += wanted[name] not in hits
+            hits.setdefault(wanted[name], set()).update(lines[student.id])
+    claims = Counter(line for found in hits.values() if len(found) == 1 for line in found)
+    owners = {key: min(found) for key, found in hits.items() if len(found) == 1 and claims[min(found)] == 1}
+    if not owners:
+        names = ", ".join(ids.name for ids in columns) or "any column that could be one of ids"
         raise SheetError(
             f"no student was found by {names}: give a --roster whose ids the gradebook has, or name the column with "
-            f"--match. The grades are of {listed(keys, most=4)}"
+            f"--match. The grades are of {listed(by_key, most=4)}"
         )
-    if rivals:
-        raise SheetError(
-            f"{best[0].name} and {', '.join(rivals)} find as many students, but others: say which with --match"
-        )
-    return best
+    words = ", ".join(f"{name} ({count})" for name, count in found_by.items() if count)
+    return owners, [key for key in hits if key not in owners], words
 
 
 def _number(text: str) -> float | None:

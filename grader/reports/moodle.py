@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from dataclasses import replace
 
 from grader.reports.cells import Sheet, SheetError, harmless, points, sheet_text, value_at
 from grader.reports.gradebook import Filled, Target, column_named, fill, ids_of
@@ -18,8 +19,9 @@ from grader.reports.rows import GRADED, Row, comment
 
 NEEDS = ("Identifier", "Grade", "Email address", "ID number")
 WORKSHEET = ("identifier", "grade", "last modified (grade)")
-IDS = ("ID number", "Username", "Email address", "Identifier")
-PARTICIPANT = "Participant "
+IDS = ("ID number", "Username", "Email address")
+PARTICIPANT, BULK = "Participant ", "assignsubmission"
+"""The worksheet's `Identifier` is `Participant 4711`; so is the number in a name of the bulk download, and no other."""
 NO_GRADE = "-"
 
 
@@ -35,6 +37,9 @@ def filled(
     names = [name.casefold() for name in sheet.header]
     students = range(1, len(sheet.rows))
     columns = ids_of(sheet, (match,) if match else IDS, students, prefix=PARTICIPANT)
+    if not match:
+        for ids in ids_of(sheet, ("Identifier",), students, prefix=PARTICIPANT):
+            columns.append(replace(ids, of=lambda row: row.result.name if BULK in row.result.name else ""))
     if not set(WORKSHEET) <= set(names):
         if assignment is None:
             raise SheetError(

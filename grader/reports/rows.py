@@ -34,6 +34,8 @@ class Row:
     result: SubmissionResult
     seconds_late: float | None = None
     penalty: float = 0.0
+    stranger: bool = False
+    """Whether there is a roster and nobody on it has this submission."""
 
     @property
     def score(self) -> float | None:
@@ -73,7 +75,8 @@ def class_rows(
             status = SEVERAL
         seconds = late.get(key)
         penalty = deadline.policy.penalty(result.score, result.max_score, seconds) if deadline and seconds else 0.0
-        rows.append(Row(key, result.student, status, result, seconds, penalty if status == GRADED else 0.0))
+        stranger = bool(students) and result.name not in owners
+        rows.append(Row(key, result.student, status, result, seconds, penalty if status == GRADED else 0.0, stranger))
     return rows
 
 
