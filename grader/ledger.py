@@ -154,11 +154,7 @@ class Ledger:
         """
         packed = zlib.compress(json.dumps([dict(texts), dict(problems)]).encode())
         self._db.execute("INSERT OR IGNORE INTO submissions VALUES (?, ?)", (submission, packed))
-        last = self._db.execute(
-            "SELECT submission FROM received WHERE name = ? AND round = ? ORDER BY recorded DESC, rowid DESC LIMIT 1",
-            (name, round_name),
-        ).fetchone()
-        if last != (submission,):
+        if self.newest(name, round_name) != submission:
             row = (name, submission, round_name, time.time())
             self._db.execute("INSERT OR IGNORE INTO received VALUES (?, ?, ?, ?)", row)
 
@@ -238,6 +234,26 @@ class Ledger:
         """Names under which something was handed in for a round, in the order in which they came."""
         rows = self._db.execute("SELECT name FROM received WHERE round = ? ORDER BY recorded, rowid", (round_name,))
         return list(dict.fromkeys(row[0] for row in rows))
+
+    def rounds(self) -> list[str]:
+        """Every round for which something was handed in, as it stands in keys: `name:` and a hash of its secret."""
+        return [row[0] for row in self._db.execute("SELECT DISTINCT round FROM received ORDER BY round")]
+
+    def newest(self, name: str, round_name: str) -> str:
+        """Hash of what was handed in last under a name for a round; empty where nothing was."""
+        row = self._db.execute(
+            "SELECT submission FROM received WHERE name = ? AND round = ? ORDER BY recorded DESC, rowid DESC LIMIT 1",
+            (name, round_name),
+        ).fetchone()
+        return str(row[0]) if row else ""
+
+    def latest(self, round_name: str, device: str = "cpu") -> Circumstances | None:
+        """The circumstances of the last verdict that was given for a round; None where there is none."""
+        row = self._db.execute(
+            "SELECT bundle, environment FROM verdicts WHERE round = ? AND device = ? ORDER BY recorded DESC LIMIT 1",
+            (round_name, device),
+        ).fetchone()
+        return Circumstances(row[0], row[1], round_name, device) if row else None
 
     def entries(self, submission: str) -> Iterator[Entry]:
         """Every verdict on a submission, in the order in which they were given."""

@@ -18,6 +18,7 @@ SUMMARIES = {
     "experiment": "run one of the course's experiments on your exercises",
     "grade": "grade submissions: one table, and a JSON file",
     "regrade": "grade a round again after a change of tests: who gains, who loses, why",
+    "report": "write grades for Canvas, Moodle, Gradescope, Autolab, Exercism, or as a table",
     "verify": "prove the tests: every banked mistake dies and is named, right answers lose nothing",
     "demo": "build a class of submissions from the bank and grade it",
     "sync": "generate exercises/ from solutions/, or prove that it is current",
