@@ -49,7 +49,7 @@ class ZipTree:
         self._archive = _open_archive(data)
         unsafe = []
         for member in self._archive.infolist():
-            if _is_unsafe(member.orig_filename):
+            if is_unsafe(member.orig_filename):
                 unsafe.append(printable(member.orig_filename, 60))
                 self._refuse_if_ours(member.orig_filename, exercise_files)
             else:
@@ -140,7 +140,7 @@ def _damaged(shown: str) -> Unreadable:
     return Unreadable(f"{shown} is damaged in the zip: {_AGAIN}")
 
 
-def _is_unsafe(stored: str) -> bool:
+def is_unsafe(stored: str) -> bool:
     """Whether a member's name is absolute, climbs with `..`, names a drive, or uses `\\` or NUL."""
     drive = re.match(r"[A-Za-z]:", stored)
     return stored.startswith("/") or ".." in stored.split("/") or bool(drive) or "\\" in stored or "\0" in stored

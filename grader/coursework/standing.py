@@ -7,11 +7,12 @@ nbgrader's plugins and `nanolm course` ask here, so every page shows the same. A
 from __future__ import annotations
 
 import functools
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.circumstances import circumstances
@@ -20,11 +21,16 @@ from grader.notebooks.released import ASSIGNMENT, released
 from grader.results import SubmissionResult
 from grader.sandbox import acceptable
 from grader.session import Settings, forbid_whole_exercises
+from grader.sourcetext import Unreadable
 from grader.submissions import Submission, read_submission
+from grader.trees import read_regular_file
 from nanolm.course import EXERCISES, exercise_files
 from nanolm.untrusted import printable
 from nanolm.verdict import Verdict
 
+REMARKS = "collected.json"
+"""What collecting had to tell of a submission: a file beside it."""
+MAX_REMARKS = 64 * 1024
 FULL = sum(exercise.points for exercise in EXERCISES.values())
 
 
@@ -137,7 +143,21 @@ def read(course: Course, student: str) -> Submission:
 
 @functools.lru_cache(maxsize=8)
 def _read(folder: Path, name: str, root: Path, marks: object) -> Submission:
-    return read_submission(folder, exercise_files(), name=name, released=released(root))
+    submission = read_submission(folder, exercise_files(), name=name, released=released(root))
+    reasons, notes, taken = _remarks(folder)
+    if reasons and not taken:
+        return replace(submission, files={}, problems={}, ungradable=" ".join(reasons))
+    return replace(submission, notes=(*submission.notes, *reasons, *notes))
+
+
+def _remarks(folder: Path) -> tuple[list[str], list[str], int]:
+    """Reasons, notes and how many files were taken; nothing where the file says nothing that can be used."""
+    try:
+        said = json.loads(read_regular_file(folder / REMARKS, REMARKS, MAX_REMARKS))
+        reasons, notes = ([printable(str(line), 2000) for line in said[name][:20]] for name in ("reasons", "notes"))
+        return reasons, notes, int(said["taken"])
+    except (Unreadable, ValueError, TypeError, LookupError, RecursionError):
+        return [], [], 1
 
 
 def _known(course: Course, digest: str) -> Known:

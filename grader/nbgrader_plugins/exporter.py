@@ -19,7 +19,7 @@ from grader.notebooks.released import released
 from nanolm.course import EXERCISES
 
 
-class SubmissionExporter(NotebookExporter):  # type: ignore[misc]
+class SubmissionExporter(NotebookExporter):
     """Gives nbgrader a clean notebook for each submitted one."""
 
     def from_filename(self, filename: str, resources: Any = None, **more: Any) -> Any:
@@ -37,4 +37,5 @@ class SubmissionExporter(NotebookExporter):  # type: ignore[misc]
         }
         content = rebuild(template, found.notebooks.get(template.stem), files)
         resources["metadata"] = {**resources.get("metadata", {}), "name": Path(filename).stem, "path": ""}
-        return self.from_notebook_node(nbformat.from_dict(content), resources=resources, **more)
+        rebuilt = nbformat.from_dict(content)  # type: ignore[no-untyped-call]
+        return self.from_notebook_node(rebuilt, resources=resources, **more)

@@ -15,10 +15,10 @@ from grader.notebooks.released import ASSIGNMENT
 CONFIGURATION = "grader_config.py"
 
 
-class CourseGrading(LoggingConfigurable):  # type: ignore[misc]
+class CourseGrading(LoggingConfigurable):
     """How the verdicts of an nbgrader course are given."""
 
-    round = Unicode(ASSIGNMENT, help="Inputs are drawn from this name and the secret in NANOLM_SECRET.").tag(config=True)
+    round = Unicode(ASSIGNMENT, help="Inputs are drawn from it and the secret in NANOLM_SECRET.").tag(config=True)
     isolation = Unicode("full", help="How far workers are shut in: full, medium, weak, best, best-medium.").tag(
         config=True
     )

@@ -23,6 +23,7 @@ def rebuild(
     content: dict[str, Any] = json.loads(released.path.read_text(encoding="utf-8"))
     cells: list[dict[str, Any]] = content["cells"]
     for cell in cells:
+        cell["source"] = "".join(cell["source"])  # nbformat splits a cell into lines that keep their ends
         grade_id = cell["metadata"].get("nbgrader", {}).get("grade_id", "")
         exercise = grade_id.removesuffix(ANSWER)
         if files and exercise in files:
