@@ -39,6 +39,7 @@ from grader.trees import (
     open_regular_file,
     read_regular_file,
 )
+from nanolm.course import EXERCISES as EXERCISE_FILES
 from nanolm.course import exercise_files
 from nanolm.untrusted import listed, printable
 
@@ -165,6 +166,7 @@ def _write_student(course: Course, student: str, own: Sequence[tuple[Path, Item]
             if one.late:
                 taken.notes.append("Canvas marks it as late.")
         _copy(taken, part, known)
+        _note_absent(taken, part, known)
     if taken.reasons or taken.notes:
         count = sum(name != TIMESTAMP for name in os.listdir(part))
         told = {"reasons": taken.reasons, "notes": taken.notes, "taken": count}
@@ -240,6 +242,15 @@ def _copy(taken: _Taken, part: Path, known: Released) -> None:
         except (Unreadable, OSError) as error:
             (part / target).unlink(missing_ok=True)
             taken.reasons.append(str(error))
+
+
+def _note_absent(taken: _Taken, part: Path, known: Released) -> None:
+    """The released notebook will stand for one that was not handed in, so it is told here that it was not."""
+    files = {one.path.name: [EXERCISE_FILES[name].file for name in one.exercises] for one in known.notebooks.values()}
+    given = [name for name, own in files.items() if own]
+    absent = [name for name in given if not any((part / other).exists() for other in (name, *files[name]))]
+    if len(absent) < len(given) and absent and not taken.reasons:
+        taken.notes.append(f"Not handed in: {listed(absent, most=10)}.")
 
 
 def _right_name(name: str, opened: Opener, known: Released) -> str | None:

@@ -7,15 +7,27 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.apps import NbGraderAPI
 from nbgrader.preprocessors import SaveCells
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
 
 from grader.coursework.standing import Course
 from grader.nbgrader_plugins.setting import configuration
-from grader.notebooks.released import ASSIGNMENT, released
+from grader.notebooks.released import ASSIGNMENT, CHECK, released
+
+
+@event.listens_for(Engine, "connect")
+def _commit_quickly(connection: Any, record: object) -> None:
+    """Commits of a thousand grades need not each wait for the disk: after a power cut they are made again."""
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode = WAL")
+    cursor.execute("PRAGMA synchronous = NORMAL")
+    cursor.close()
 
 
 @dataclass(frozen=True)
@@ -36,7 +48,9 @@ class Pages:
 
     def __init__(self, course: Course) -> None:
         # nbgrader calls `alembic`, which lies beside this Python, whether or not that is on the path.
-        os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+        beside = str(Path(sys.executable).parent)
+        if beside not in os.environ.get("PATH", "").split(os.pathsep):
+            os.environ["PATH"] = f"{beside}{os.pathsep}{os.environ.get('PATH', '')}"
         self._course = course
         settings = configuration(course.root)
         settings.CourseGrading.round = course.round
@@ -90,16 +104,21 @@ class Pages:
 
     def scores(self) -> dict[str, Score]:
         """What the gradebook has of everybody."""
-        found = {}
         with self._open() as gradebook:
-            for submission in gradebook.find_assignment(ASSIGNMENT).submissions:
-                grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
-                checks = [grade for grade in grades if grade.name.endswith("-check")]
-                questions = [grade for grade in grades if not grade.name.endswith("-check")]
-                found[submission.student.id] = Score(
-                    sum(grade.score for grade in checks),
-                    sum(grade.score for grade in questions),
-                    submission.late_submission_penalty,
-                    tuple(sorted(grade.name for grade in grades if grade.needs_manual_grade)),
-                )
-        return found
+            return scores(gradebook)
+
+
+def scores(gradebook: Gradebook) -> dict[str, Score]:
+    """Points, penalties and open cells of everybody who handed in."""
+    found = {}
+    for submission in gradebook.find_assignment(ASSIGNMENT).submissions:
+        grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
+        checks = [grade for grade in grades if grade.name.endswith(CHECK)]
+        questions = [grade for grade in grades if not grade.name.endswith(CHECK)]
+        found[submission.student.id] = Score(
+            sum(grade.score for grade in checks),
+            sum(grade.score for grade in questions),
+            submission.late_submission_penalty,
+            tuple(sorted(grade.name for grade in grades if grade.needs_manual_grade)),
+        )
+    return found

@@ -15,6 +15,7 @@ from grader.notebooks.released import CHECK
 from grader.reports.cells import harmless
 from grader.roster import Student
 from nanolm.course import EXERCISES
+from nanolm.scoreboard import exercise_status
 from nanolm.untrusted import printable
 
 if TYPE_CHECKING:
@@ -69,6 +70,9 @@ def rows_of(roster: Sequence[Student], standings: Mapping[str, Standing], scores
 
 def _row(name: str, found: Standing, score: Score | None, notes: tuple[str, ...]) -> Row:
     exercises = {exercise: found.score(exercise) for exercise in EXERCISES}
+    statuses = {exercise_status(members) for members in found.verdicts.values()}
+    if statuses == {"not_attempted"} and len(found.verdicts) == len(EXERCISES):
+        notes = ("Nothing was attempted.", *notes)
     notes = (*notes, *found.submission.notes)
     if found.submission.ungradable is not None:
         return Row(found.student, name, UNREAD, exercises=exercises, notes=(found.submission.ungradable, *notes))

@@ -37,5 +37,6 @@ class SubmissionExporter(NotebookExporter):
         }
         content = rebuild(template, found.notebooks.get(template.stem), files)
         resources["metadata"] = {**resources.get("metadata", {}), "name": Path(filename).stem, "path": ""}
-        rebuilt = nbformat.from_dict(content)  # type: ignore[no-untyped-call]
-        return self.from_notebook_node(rebuilt, resources=resources, **more)
+        rebuilt = nbformat.from_dict(content)
+        output: Any = super().from_notebook_node(rebuilt, resources=resources, **more)  # type: ignore[no-untyped-call]
+        return output
