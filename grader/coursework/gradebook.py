@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from nbgrader.apps import NbGraderAPI
 from nbgrader.preprocessors import SaveCells
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
+from sqlalchemy.exc import SAWarning
 
 from grader.coursework.standing import Course
 from grader.nbgrader_plugins.setting import configuration
@@ -51,6 +53,8 @@ class Pages:
         beside = str(Path(sys.executable).parent)
         if beside not in os.environ.get("PATH", "").split(os.pathsep):
             os.environ["PATH"] = f"{beside}{os.pathsep}{os.environ.get('PATH', '')}"
+        # nbgrader adds rows in an order that SQLAlchemy remarks upon; the instructor can do nothing about it.
+        warnings.filterwarnings("ignore", category=SAWarning)
         self._course = course
         settings = configuration(course.root)
         settings.CourseGrading.round = course.round

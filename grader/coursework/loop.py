@@ -10,7 +10,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from grader.coursework.overview import Row, rows_of
@@ -89,16 +89,10 @@ def grade_course(
                     done.troubles.append(f"{student}: {trouble}")
                 else:
                     state.keep(student, mark)
-            done.results.append(_shown(result, found, names.get(student, "")))
+            done.results.append(replace(found.result, student=names.get(student, ""), seconds=result.seconds))
             step()
     done.rows = rows_of(roster, standings, pages.scores())
     return done
-
-
-def _shown(result: SubmissionResult, found: Standing, name: str) -> SubmissionResult:
-    from dataclasses import replace
-
-    return replace(result, student=name, notes=found.submission.notes)
 
 
 def _mark(course: Course, found: Standing, feedback: bool) -> str:

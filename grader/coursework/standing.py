@@ -145,9 +145,15 @@ def read(course: Course, student: str) -> Submission:
 def _read(folder: Path, name: str, root: Path, marks: object) -> Submission:
     submission = read_submission(folder, exercise_files(), name=name, released=released(root))
     reasons, notes, taken = _remarks(folder)
-    if reasons and not taken:
+    found = submission.notebooks
+    answered = any(one.touched for one in found.notebooks.values()) or set(submission.files) - set(found.files)
+    if not taken or (not answered and (found.broken or found.unread)):
+        reasons = [*reasons, *found.broken.values(), *found.unread]
+    else:
+        reasons, notes = [], [*reasons, *notes]
+    if reasons:  # the rest is what was released, put there so that nbgrader finds every notebook
         return replace(submission, files={}, problems={}, ungradable=" ".join(reasons))
-    return replace(submission, notes=(*submission.notes, *reasons, *notes))
+    return replace(submission, notes=(*submission.notes, *notes))
 
 
 def _remarks(folder: Path) -> tuple[list[str], list[str], int]:
