@@ -87,7 +87,7 @@ def collect(course: Course, handed_in: Sequence[Path], roster: Sequence[Student]
     with ExitStack() as stack:
         entries: list[tuple[Path, Item]] = []
         for path in handed_in:
-            entries += _entries(path, known, course, stack, done)
+            entries += _entries(path, known, course, roster, stack, done)
         whose = owners([one.who for _, one in entries], roster)
         by_student: dict[str, list[tuple[Path, Item]]] = {}
         for path, one in entries:
@@ -103,7 +103,9 @@ def collect(course: Course, handed_in: Sequence[Path], roster: Sequence[Student]
     return done
 
 
-def _entries(path: Path, known: Released, course: Course, stack: ExitStack, done: Collected) -> list[tuple[Path, Item]]:
+def _entries(
+    path: Path, known: Released, course: Course, roster: Sequence[Student], stack: ExitStack, done: Collected
+) -> list[tuple[Path, Item]]:
     """The entries of a class's folder or archive; what holds one student's files is one entry itself."""
     if not os.path.lexists(path):
         raise CollectError(f"there is nothing at {str(path)!r}")
@@ -119,11 +121,13 @@ def _entries(path: Path, known: Released, course: Course, stack: ExitStack, done
         except BadDownload as error:
             raise CollectError(str(error)) from error
     inside = _visible(folder)
-    while len(inside) == 1 and inside[0].is_dir() and not inside[0].is_symlink() and not _is_students(inside[0], known):
+    while (
+        len(inside) == 1 and inside[0].is_dir() and not inside[0].is_symlink() and _is_class(inside[0], known, roster)
+    ):
         inside = _visible(inside[0])
-    found = [(entry, item(entry.name, known)) for entry in inside if _may_be_work(entry)]
-    if found and all(_is_work(entry.name, known) and not one.who for entry, one in found):
+    if _is_students(inside, known):
         return [(folder, Item(path.name, path.stem if path.suffix.casefold() == ".zip" else path.name, path.name))]
+    found = [(entry, item(entry.name, known)) for entry in inside if _may_be_work(entry)]
     return [(entry, one) for entry, one in found if one.file != TIMESTAMP]
 
 
@@ -134,17 +138,23 @@ def _visible(folder: Path) -> list[Path]:
         raise CollectError(f"{printable(str(folder))} cannot be listed: {error.strerror}") from error
 
 
-def _is_students(folder: Path, known: Released) -> bool:
-    """Whether a folder is one student's work rather than a class: files of the course lie in it or right below."""
-    names = [entry.name for entry in _visible(folder)]
-    below = [folder / name for name in (EXERCISES, "module06", "release") if (folder / name).is_dir()]
-    return bool(below) or any(_is_work(name, known) and not item(name, known).who for name in names)
+def _is_class(folder: Path, known: Released, roster: Sequence[Student]) -> bool:
+    """Whether the only folder of a download is the class's, and not its only student's."""
+    if not folder.is_dir() or folder.is_symlink() or (roster and owners([item(folder.name, known).who], roster)):
+        return False
+    inside = _visible(folder)
+    several = any(entry.is_dir() for entry in inside) or len(inside) > 1
+    return several and not item(folder.name, known).shaped and not _is_students(inside, known)
 
 
-def _is_work(name: str, known: Released) -> bool:
-    return known.named(name) is not None or exercise_file_for(name, exercise_files()) is not None or name in (
-        EXERCISES, "module06", TIMESTAMP,
-    )  # fmt: skip
+def _is_students(inside: Sequence[Path], known: Released) -> bool:
+    """Whether these entries are one student's work rather than a class's: files of the course, and nobody's name."""
+    items = [(entry, item(entry.name, known)) for entry in inside]
+    if any(one.shaped for _, one in items):
+        return False
+    return any(
+        entry.name in (EXERCISES, "module06", "release") if entry.is_dir() else not one.who for entry, one in items
+    )
 
 
 def _may_be_work(entry: Path) -> bool:

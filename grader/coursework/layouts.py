@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from grader.notebooks.released import Released
-from grader.places import ARCHIVE_SUFFIXES
+from grader.places import ARCHIVE_SUFFIXES, exercise_file_for
 from grader.roster import Student, assign
+from nanolm.course import exercise_files
 
 _MOODLE = re.compile(r"(?P<who>.+?_[0-9]+)_assignsubmission_(?:file|onlinetext)_?(?P<file>.*)", re.DOTALL)
 _CANVAS = re.compile(r"(?P<who>[^_\W]+)(?P<late>_LATE)?_(?P<user>[0-9]+)_(?P<upload>[0-9]+)_(?P<file>.+)", re.DOTALL)
@@ -35,20 +36,25 @@ class Item:
     who: str
     file: str
     late: bool = False
+    shaped: bool = False
+    """Whether the name says whose it is, in one of the shapes that systems give their downloads."""
 
 
 def item(entry: str, course: Released) -> Item:
     """What a name says. Without one of the known shapes an entry's whole stem is its student."""
     if moodle := _MOODLE.fullmatch(entry):
-        return Item(entry, moodle["who"], moodle["file"])
+        return Item(entry, moodle["who"], moodle["file"], shaped=True)
     if canvas := _CANVAS.fullmatch(entry):
-        return Item(entry, f"{canvas['who']}_{canvas['user']}", canvas["file"], canvas["late"] is not None)
+        return Item(entry, f"{canvas['who']}_{canvas['user']}", canvas["file"], canvas["late"] is not None, True)
     known = course.named(entry)
     if known is not None:
         before = re.search(re.escape(known.stem), entry, re.IGNORECASE)
         assert before is not None
         who = entry[: before.start()].rstrip("_ -")
-        return Item(entry, who if who.casefold() != "copy of" else "", entry[before.start() :])
+        who = who if who.casefold() != "copy of" else ""
+        return Item(entry, who, entry[before.start() :], shaped=bool(who))
+    if exercise_file_for(entry, exercise_files()) is not None:
+        return Item(entry, "", entry)
     stem = next((entry[: -len(end)] for end in ARCHIVE_SUFFIXES if entry.casefold().endswith(end)), entry)
     return Item(entry, stem, entry)
 

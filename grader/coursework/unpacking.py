@@ -39,12 +39,13 @@ def _members(opened: zipfile.ZipFile, folder: Path) -> list[str]:
     for member in members:
         shown = printable(member.orig_filename, 120)
         parts = [part for part in member.filename.split("/") if part not in ("", ".")]
-        if member.is_dir() or any(is_clutter(part) for part in parts):
+        if member.is_dir():
             continue
-        if is_unsafe(member.orig_filename) or len(parts) > DEEPEST or stat.S_IFMT(member.external_attr >> 16) not in (
-            0, stat.S_IFREG,
-        ):  # fmt: skip
+        kind = stat.S_IFMT(member.external_attr >> 16)
+        if is_unsafe(member.orig_filename) or len(parts) > DEEPEST or kind not in (0, stat.S_IFREG):
             remarks.append(f"{shown} was left out: an unsafe path or no plain file.")
+            continue
+        if any(is_clutter(part) for part in parts):
             continue
         target = folder.joinpath(*parts)
         try:
