@@ -40,6 +40,8 @@ def make_course(folder: Path) -> Path:
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(ROOT / name, folder / name)
+    with (folder / "grader_config.py").open("a") as stream:
+        stream.write("c.CourseGrading.isolation = 'best'\nc.CourseGrading.late_policy = '10% per day'\n")
     return folder
 
 
@@ -77,13 +79,12 @@ class Evening:
 
 
 def grade(course: Path, *more: str | Path) -> subprocess.CompletedProcess[str]:
-    return nanolm("course", "grade", *more, "--course", course, "--isolation", "best",
+    return nanolm("course", "grade", *more, "--course", course,
                   environment=SECRET, cwd=course, seconds=1500)  # fmt: skip
 
 
 def _kill_in_the_middle(course: Path, handed_in: Path, roster: Path) -> int:
-    command = [str(NANOLM), "course", "grade", str(handed_in), "--roster", str(roster), "--course", str(course),
-               "--isolation", "best"]  # fmt: skip
+    command = [str(NANOLM), "course", "grade", str(handed_in), "--roster", str(roster), "--course", str(course)]
     running = subprocess.Popen(
         command, env=os.environ | SECRET, cwd=course, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -260,8 +261,10 @@ def test_the_gradebook_was_not_changed_by_a_submission(evening: Evening) -> None
 def test_what_comes_after_the_evening(evening: Evening, tmp_path: Path) -> None:
     """A person's points, a version handed in again, nbgrader's own command, and a run that finds nothing to do."""
     course = evening.course
-    write(tmp_path / "again" / "centering", {STEM["rmsnorm"]: right("rmsnorm")})
+    folder = write(tmp_path / "again" / "centering", {STEM["rmsnorm"]: right("rmsnorm")})
+    (folder / "timestamp.txt").write_text("2026-11-30 12:00:00 UTC\n")
     with sqlite3.connect(course / "grading" / "gradebook.db") as db:
+        db.execute("UPDATE assignment SET duedate = '2026-11-30 10:00:00.000000'")
         db.execute(
             "UPDATE grade SET manual_score = 1.5, needs_manual_grade = 0 WHERE id IN (SELECT grade.id FROM grade JOIN "
             "base_cell ON grade.cell_id = base_cell.id JOIN submitted_notebook ON grade.notebook_id = "
@@ -275,14 +278,14 @@ def test_what_comes_after_the_evening(evening: Evening, tmp_path: Path) -> None:
     assert {path.parts[-3] for path in before if before[path] != after[path]} == {"centering"}
     rows = read_csv(course / "grading" / "grades.csv")
     assert rows["centering"]["rmsnorm"] == "14"
+    # Ten per cent of the notebook's 16 points for the day that has begun; the other notebooks had nothing to lose.
+    assert (rows["centering"]["late_penalty"], rows["centering"]["score"]) == ("1.6", "12.4")
     assert (rows["script"]["status"], rows["script"]["score"]) == ("graded", "1.5")
     unchanged = {name: row for name, row in evening.rows.items() if name not in ("centering", "script")}
     assert {name: rows[name] for name in unchanged} == unchanged
 
     nbgrader = Path(sys.executable).with_name("nbgrader")
     usual = os.environ | SECRET | {"PATH": f"{nbgrader.parent}{os.pathsep}{os.environ['PATH']}"}
-    lines = "c = get_config()\nload_subconfig('grader_config.py')\nc.CourseGrading.isolation = 'best'\n"
-    (course / "nbgrader_config.py").write_text(lines)
     for command in (["autograde", "module06", "--student", "swapped", "--force"], ["export", "--to", "own.csv"]):
         done = subprocess.run([nbgrader, *command], cwd=course, env=usual, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
