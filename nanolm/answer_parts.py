@@ -4,18 +4,15 @@ A student may put a helper or an import into a cell of its own. Of such cells ex
 name which the answer uses, directly or through one another: a plot, a print or an experiment beside them has no part
 in the answer. The check cell reads the from-scratch rule off this text and grading executes it.
 
-Grading runs this file as a program of its own, with limits, since parsing a student's text may end the process:
-standard library only.
+Grading does this in a process with limits, since parsing a student's text may end it: standard library only.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
-import json
 import re
 import symtable
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -58,7 +55,7 @@ def parts(answer: str, others: Sequence[str], given: Sequence[str] = (), entries
     """The answer cell's text with what it uses of the student's other code cells.
 
     `given` are cells that came with the notebook: of those only the imports that nothing else gives. `entries` are the
-    names that the exercise asks for: where the answer cell has none of a name, or its stub still, another cell's does.
+    names that the exercise asks for: where the answer cell lacks one, or has its stub still, another cell's counts.
     """
     answer, magics = _python(answer)
     try:
@@ -216,20 +213,3 @@ def _used_names(text: str) -> frozenset[str]:
             if symbol.is_referenced() and (at_top or symbol.is_global())
         }
     return frozenset(used)
-
-
-def main() -> None:
-    """As a program: JSON of the arguments of `parts`, one list a question, in; their answers out."""
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
-    resource.setrlimit(resource.RLIMIT_CPU, (10, 10))
-    answers = []
-    for answer, others, given, entries in json.load(sys.stdin):
-        found = parts(answer, others, given, entries)
-        answers.append([found.before, found.answer, found.after, found.magics])
-    json.dump(answers, sys.stdout)
-
-
-if __name__ == "__main__":
-    main()

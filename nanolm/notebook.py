@@ -23,7 +23,10 @@ from nanolm.implementation import LocalBackend
 from nanolm.notebook_cells import answer_run, cells_run
 from nanolm.notebook_pieces import pieces
 from nanolm.plugin import RUN, Run, verdict_of
+from nanolm.protocol import Outcome
 from nanolm.sources import NamespaceSource
+from nanolm.untrusted import printable
+from nanolm.verdict import Verdict
 
 __all__ = ["check", "experiment", "pieces", "start"]
 
@@ -44,7 +47,7 @@ class _Notebook:
         cells = cells_run(namespace)
         text = answer_run(cells, EXERCISES[exercise].names) if cells is not None else None
         self._run.implementation.backend = LocalBackend(NamespaceSource(namespace, text), "notebook")
-        self.earned: dict[str, float] = {}
+        self.verdicts: dict[str, Verdict] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -52,7 +55,7 @@ class _Notebook:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if (verdict := verdict_of(report)) is not None:
-            self.earned[verdict.test] = verdict.score
+            self.verdicts[verdict.test] = verdict
 
 
 def check(exercise: str, namespace: Mapping[str, Any], *, root: Path | None = None) -> float:
@@ -67,6 +70,8 @@ def check(exercise: str, namespace: Mapping[str, Any], *, root: Path | None = No
     if problem := environment_problem():
         raise RuntimeError(problem)
     folder = _course(root)
+    # Where the notebook lies, nothing is left behind.
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(folder / ".hypothesis"))
     arguments = [
         str(folder / "tests"),
         f"--rootdir={folder}",
@@ -81,9 +86,13 @@ def check(exercise: str, namespace: Mapping[str, Any], *, root: Path | None = No
     ]
     notebook = _Notebook(exercise, namespace)
     status = int(pytest.main(arguments, plugins=[notebook]))
-    if not notebook.earned:
+    verdicts = notebook.verdicts.values()
+    if not verdicts:
         raise RuntimeError(f"no test of {exercise} was run (pytest's exit status is {status}); see above")
-    return sum(notebook.earned.values())
+    to_do = dict.fromkeys(verdict.message for verdict in verdicts if verdict.outcome is Outcome.NOT_ATTEMPTED)
+    for message in to_do:
+        print(f"Still to write: {printable(message, 300)}")
+    return sum(verdict.score for verdict in verdicts)
 
 
 def experiment(name: str, namespace: Mapping[str, Any]) -> None:
