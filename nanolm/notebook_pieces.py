@@ -23,29 +23,39 @@ def pieces(*names: str) -> Any:
     that exercise in the working directory. Raises ValueError for a name that no exercise asks for and
     NotImplementedError where neither place has it.
     """
-    found = tuple(_piece(name) for name in names)
-    return found[0] if len(found) == 1 else found
-
-
-def _piece(name: str) -> Any:
-    exercise = next((exercise for exercise in EXERCISES.values() if name in exercise.names), None)
-    if exercise is None:
-        raise ValueError(f"no exercise asks for {name!r}")
+    asked = [(name, _exercise_of(name)) for name in names]
     root = course_above(Path.cwd())
     if root is None:
         raise FileNotFoundError("there is no course here or above: start the notebook inside the course's folder")
+    modules = [_module_with(name, exercise, root) for name, exercise in asked]
+    missing = [
+        f"{name} (exercises/{one.file})" for (name, one), module in zip(asked, modules, strict=True) if not module
+    ]
+    if missing:
+        first = asked[modules.index(None)][1].id
+        raise NotImplementedError(f"{first}: write {', '.join(missing)}, there or in the exercise's notebook; save it")
+    found = tuple(getattr(module, name) for name, module in zip(names, modules, strict=True))
+    return found[0] if len(found) == 1 else found
+
+
+def _exercise_of(name: str) -> Exercise:
+    for exercise in EXERCISES.values():
+        if name in exercise.names:
+            return exercise
+    raise ValueError(f"no exercise asks for {name!r}")
+
+
+def _module_with(name: str, exercise: Exercise, root: Path) -> ModuleType | None:
     file = root / "exercises" / exercise.file
     if file.is_file() and _is_written(name, file.read_text(encoding="utf-8", errors="replace")):
         if str(root) not in sys.path:
             sys.path.insert(0, str(root))
-        return getattr(importlib.reload(importlib.import_module(f"exercises.{file.stem}")), name)
+        return importlib.reload(importlib.import_module(f"exercises.{file.stem}"))
     for notebook in sorted(Path.cwd().glob(f"*_{exercise.id}.ipynb")):
         text = _answer(exercise, notebook)
         if _is_written(name, text):
-            return getattr(_executed(text, notebook), name)
-    raise NotImplementedError(
-        f"{exercise.id}: write {name} in the notebook and save it, or in exercises/{exercise.file}"
-    )
+            return _executed(text, notebook)
+    return None
 
 
 def _is_written(name: str, text: str) -> bool:

@@ -138,7 +138,7 @@ def test_wrong_use_of_the_cells_is_told(kernel: Kernel) -> None:
         experiment + 'experiment("ledgr", globals())'
     )
     assert "ValueError: no exercise asks for 'Attention'" in kernel.run('pieces("Attention")')
-    assert "NotImplementedError: swiglu: write SwiGLU in the notebook and save it, or in exercises/modules.py" in (
+    assert "NotImplementedError: swiglu: write SwiGLU (exercises/modules.py), there or in the exercise's notebook" in (
         kernel.run('pieces("SwiGLU")')
     )
     elsewhere = "import os, tempfile\nhere = os.getcwd()\nos.chdir(tempfile.gettempdir())\n"
