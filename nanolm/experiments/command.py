@@ -86,7 +86,7 @@ def show(experiment: Experiment, result: Result, name: str) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False, markup=False, soft_wrap=not sys.stdout.isatty())
+    console = Console(highlight=False, markup=False, soft_wrap=not sys.stdout.isatty(), force_jupyter=False)
     console.print(f"{experiment.name}: {experiment.title} ({experiment.section}), by {name}")
     for table in result.tables:
         grid = Table(*table.columns, title=table.title or None, title_justify="left", box=box.SIMPLE_HEAD)
