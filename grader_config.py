@@ -16,6 +16,7 @@ c.CourseDirectory.db_url = f"sqlite:///{ROOT / 'grading' / 'gradebook.db'}"
 c.CourseDirectory.submitted_directory = "grading/submitted"
 c.CourseDirectory.autograded_directory = "grading/autograded"
 c.CourseDirectory.feedback_directory = "grading/feedback"
+c.Exchange.root = str(ROOT / "grading" / "exchange")  # nbgrader wants a place that it may write to
 c.CourseDirectory.ignore = [
     ".ipynb_checkpoints",
     "*.pyc",

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import json
 import linecache
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from nanolm.answer_parts import parts
 from nanolm.course import EXERCISES, Exercise, course_above
-from nanolm.notebook_cells import GIVEN
+from nanolm.implementation import DEFAULT
+from nanolm.notebook_cells import GIVEN, bound_names
+from nanolm.sources import PackageSource
 
 
 def pieces(*names: str) -> Any:
@@ -27,14 +29,15 @@ def pieces(*names: str) -> Any:
     root = course_above(Path.cwd())
     if root is None:
         raise FileNotFoundError("there is no course here or above: start the notebook inside the course's folder")
-    modules = [_module_with(name, exercise, root) for name, exercise in asked]
+    made: dict[Path, Mapping[str, Any]] = {}
+    modules = [_names_with(name, exercise, root, made) for name, exercise in asked]
     missing = [
         f"{name} (exercises/{one.file})" for (name, one), module in zip(asked, modules, strict=True) if not module
     ]
     if missing:
         first = asked[modules.index(None)][1].id
         raise NotImplementedError(f"{first}: write {', '.join(missing)}, there or in the exercise's notebook; save it")
-    found = tuple(getattr(module, name) for name, module in zip(names, modules, strict=True))
+    found = tuple(module[name] for name, module in zip(names, modules, strict=True) if module is not None)
     return found[0] if len(found) == 1 else found
 
 
@@ -45,16 +48,23 @@ def _exercise_of(name: str) -> Exercise:
     raise ValueError(f"no exercise asks for {name!r}")
 
 
-def _module_with(name: str, exercise: Exercise, root: Path) -> ModuleType | None:
-    file = root / "exercises" / exercise.file
+def _names_with(
+    name: str, exercise: Exercise, root: Path, made: dict[Path, Mapping[str, Any]]
+) -> Mapping[str, Any] | None:
+    """The names of the first place where this one is written; `made` keeps what was executed already."""
+    file = root / DEFAULT / exercise.file
     if file.is_file() and _is_written(name, file.read_text(encoding="utf-8", errors="replace")):
-        if str(root) not in sys.path:
-            sys.path.insert(0, str(root))
-        return importlib.reload(importlib.import_module(f"exercises.{file.stem}"))
+        if file not in made:
+            sys.path[:0] = [] if str(root) in sys.path else [str(root)]
+            sys.modules.pop(f"{DEFAULT}.{file.stem}", None)  # it may have been edited since
+            made[file] = PackageSource(DEFAULT, file.parent).names(file.name)
+        return made[file]
     for notebook in sorted(Path.cwd().glob(f"*_{exercise.id}.ipynb")):
         text = _answer(exercise, notebook)
         if _is_written(name, text):
-            return _executed(text, notebook)
+            if notebook not in made:
+                made[notebook] = _executed(text, notebook)
+            return made[notebook]
     return None
 
 
@@ -65,7 +75,7 @@ def _is_written(name: str, text: str) -> bool:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return bool(text.strip())
     defined = [node for node in body if getattr(node, "name", None) == name]
-    return bool(text.strip()) and not any("raise NotImplementedError" in ast.unparse(node) for node in defined)
+    return name in bound_names(text) and not any("raise NotImplementedError" in ast.unparse(node) for node in defined)
 
 
 def _answer(exercise: Exercise, notebook: Path) -> str:
@@ -80,9 +90,9 @@ def _answer(exercise: Exercise, notebook: Path) -> str:
     return parts(answer[0], others, given, sorted(exercise.names)).text if answer else ""
 
 
-def _executed(text: str, notebook: Path) -> ModuleType:
+def _executed(text: str, notebook: Path) -> Mapping[str, Any]:
     module = ModuleType(notebook.stem)
     name = f"<{notebook.name}>"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)  # lines for tracebacks
     exec(compile(text, name, "exec", dont_inherit=True), vars(module))
-    return module
+    return vars(module)

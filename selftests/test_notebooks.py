@@ -280,6 +280,13 @@ def test_a_folder_without_a_course_is_told(tmp_path: Path, capsys: pytest.Captur
     assert "holds no course" in capsys.readouterr().err
 
 
+def test_without_nbgrader_the_command_says_what_to_install() -> None:
+    code = "import sys; sys.modules['nbgrader'] = None; from nanolm.cli import main; sys.exit(main(['notebooks']))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 4, done.stderr
+    assert "the notebooks need nbgrader, which is not installed: run `make setup`" in done.stderr
+
+
 def test_questions_and_notes_belong_together() -> None:
     for exercise in EXERCISES:
         question = question_text(ROOT, exercise, 1)
