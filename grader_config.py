@@ -16,7 +16,16 @@ c.CourseDirectory.db_url = f"sqlite:///{ROOT / 'grading' / 'gradebook.db'}"
 c.CourseDirectory.submitted_directory = "grading/submitted"
 c.CourseDirectory.autograded_directory = "grading/autograded"
 c.CourseDirectory.feedback_directory = "grading/feedback"
-c.CourseDirectory.ignore = [".ipynb_checkpoints", "*.pyc", "__pycache__", ".nbgrader.log", "*.py", "*.md"]
+c.Exchange.root = str(ROOT / "grading" / "exchange")  # nbgrader wants a place that it may write to
+c.CourseDirectory.ignore = [
+    ".ipynb_checkpoints",
+    "*.pyc",
+    "__pycache__",
+    ".nbgrader.log",
+    "*.py",
+    "*.md",
+    ".hypothesis",
+]
 
 # A released answer cell raises the task that its solution's marker names, exactly as the stub in exercises/ does.
 c.GenerateAssignment.preprocessors = [

@@ -15,14 +15,17 @@ from typing import Any
 
 import pytest
 
-from nanolm.course import EXERCISES, course_above
+from nanolm.course import EXERCISES, GIVEN_FILES, course_above
 from nanolm.environment import environment_problem
 from nanolm.experiments import EXPERIMENTS
-from nanolm.implementation import LocalBackend
+from nanolm.implementation import DEFAULT, LocalBackend
 from nanolm.notebook_cells import answer_run, cells_run
 from nanolm.notebook_pieces import pieces
 from nanolm.plugin import RUN, Run, verdict_of
-from nanolm.sources import NamespaceSource
+from nanolm.protocol import Outcome
+from nanolm.sources import NamespaceSource, PackageSource
+from nanolm.untrusted import printable
+from nanolm.verdict import Verdict
 
 __all__ = ["check", "experiment", "pieces", "start"]
 
@@ -43,7 +46,7 @@ class _Notebook:
         cells = cells_run(namespace)
         text = answer_run(cells, EXERCISES[exercise].names) if cells is not None else None
         self._run.implementation.backend = LocalBackend(NamespaceSource(namespace, text), "notebook")
-        self.earned: dict[str, float] = {}
+        self.verdicts: dict[str, Verdict] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -51,7 +54,7 @@ class _Notebook:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if (verdict := verdict_of(report)) is not None:
-            self.earned[verdict.test] = verdict.score
+            self.verdicts[verdict.test] = verdict
 
 
 def check(exercise: str, namespace: Mapping[str, Any], *, root: Path | None = None) -> float:
@@ -66,6 +69,8 @@ def check(exercise: str, namespace: Mapping[str, Any], *, root: Path | None = No
     if problem := environment_problem():
         raise RuntimeError(problem)
     folder = _course(root)
+    # Where the notebook lies, nothing is left behind.
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(folder / ".hypothesis"))
     arguments = [
         str(folder / "tests"),
         f"--rootdir={folder}",
@@ -80,9 +85,13 @@ def check(exercise: str, namespace: Mapping[str, Any], *, root: Path | None = No
     ]
     notebook = _Notebook(exercise, namespace)
     status = int(pytest.main(arguments, plugins=[notebook]))
-    if not notebook.earned:
+    verdicts = notebook.verdicts.values()
+    if not verdicts:
         raise RuntimeError(f"no test of {exercise} was run (pytest's exit status is {status}); see above")
-    return sum(notebook.earned.values())
+    to_do = dict.fromkeys(verdict.message for verdict in verdicts if verdict.outcome is Outcome.NOT_ATTEMPTED)
+    for message in to_do:
+        print(f"Still to write: {printable(message, 300)}")
+    return sum(verdict.score for verdict in verdicts)
 
 
 def experiment(name: str, namespace: Mapping[str, Any]) -> None:
@@ -123,7 +132,10 @@ class _Workbench:
         return None
 
     def names(self, file: str) -> Mapping[str, Any]:
-        """The names of one file's exercises; each is looked for when it is asked for."""
+        """The names of one file's exercises, each looked for when it is asked for; a given file's as they stand."""
+        if file in GIVEN_FILES:
+            start()
+            return PackageSource(DEFAULT, _course(None) / DEFAULT).names(file)
         asked = [name for exercise in EXERCISES.values() if exercise.file == file for name in exercise.names]
         return _Found(asked, self._namespace)
 

@@ -35,13 +35,11 @@ def answer_run(cells: Sequence[str], names: Collection[str]) -> str:
         if not bound or not bound <= bound_later:
             current.insert(0, cell)
         bound_later |= bound
-    answers = [place for place, cell in enumerate(current) if bound_names(cell) & set(names)]
-    if not answers:
-        return ""
-    most = max(answers, key=lambda place: (len(bound_names(current[place]) & set(names)), place))
-    others = [cell for place, cell in enumerate(current) if place != most]
+    last = {name: place for place, cell in enumerate(current) for name in bound_names(cell) & set(names)}
     given = [cell for cell in cells if cell.startswith(GIVEN)]
-    return parts(current[most], others, given, sorted(names)).text
+    answers = sorted(set(last.values()))
+    others = [cell for place, cell in enumerate(current) if place not in answers]
+    return "\n\n\n".join(parts(current[place], others, given).text for place in answers)
 
 
 def bound_names(cell: str) -> set[str]:

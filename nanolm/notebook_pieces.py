@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import json
 import linecache
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from nanolm.answer_parts import parts
 from nanolm.course import EXERCISES, Exercise, course_above
-from nanolm.notebook_cells import GIVEN
+from nanolm.implementation import DEFAULT
+from nanolm.notebook_cells import GIVEN, bound_names
+from nanolm.sources import PackageSource
 
 
 def pieces(*names: str) -> Any:
@@ -23,29 +25,47 @@ def pieces(*names: str) -> Any:
     that exercise in the working directory. Raises ValueError for a name that no exercise asks for and
     NotImplementedError where neither place has it.
     """
-    found = tuple(_piece(name) for name in names)
-    return found[0] if len(found) == 1 else found
-
-
-def _piece(name: str) -> Any:
-    exercise = next((exercise for exercise in EXERCISES.values() if name in exercise.names), None)
-    if exercise is None:
-        raise ValueError(f"no exercise asks for {name!r}")
+    asked = [(name, _exercise_of(name)) for name in names]
     root = course_above(Path.cwd())
     if root is None:
         raise FileNotFoundError("there is no course here or above: start the notebook inside the course's folder")
-    file = root / "exercises" / exercise.file
+    made: dict[Path, Mapping[str, Any]] = {}
+    modules = [_names_with(name, exercise, root, made) for name, exercise in asked]
+    missing = [
+        f"{name} (exercises/{one.file})" for (name, one), module in zip(asked, modules, strict=True) if not module
+    ]
+    if missing:
+        first = asked[modules.index(None)][1].id
+        raise NotImplementedError(f"{first}: write {', '.join(missing)}, there or in the exercise's notebook; save it")
+    found = tuple(module[name] for name, module in zip(names, modules, strict=True) if module is not None)
+    return found[0] if len(found) == 1 else found
+
+
+def _exercise_of(name: str) -> Exercise:
+    for exercise in EXERCISES.values():
+        if name in exercise.names:
+            return exercise
+    raise ValueError(f"no exercise asks for {name!r}")
+
+
+def _names_with(
+    name: str, exercise: Exercise, root: Path, made: dict[Path, Mapping[str, Any]]
+) -> Mapping[str, Any] | None:
+    """The names of the first place where this one is written; `made` keeps what was executed already."""
+    file = root / DEFAULT / exercise.file
     if file.is_file() and _is_written(name, file.read_text(encoding="utf-8", errors="replace")):
-        if str(root) not in sys.path:
-            sys.path.insert(0, str(root))
-        return getattr(importlib.reload(importlib.import_module(f"exercises.{file.stem}")), name)
+        if file not in made:
+            sys.path[:0] = [] if str(root) in sys.path else [str(root)]
+            sys.modules.pop(f"{DEFAULT}.{file.stem}", None)  # it may have been edited since
+            made[file] = PackageSource(DEFAULT, file.parent).names(file.name)
+        return made[file]
     for notebook in sorted(Path.cwd().glob(f"*_{exercise.id}.ipynb")):
         text = _answer(exercise, notebook)
         if _is_written(name, text):
-            return getattr(_executed(text, notebook), name)
-    raise NotImplementedError(
-        f"{exercise.id}: write {name} in the notebook and save it, or in exercises/{exercise.file}"
-    )
+            if notebook not in made:
+                made[notebook] = _executed(text, notebook)
+            return made[notebook]
+    return None
 
 
 def _is_written(name: str, text: str) -> bool:
@@ -55,7 +75,7 @@ def _is_written(name: str, text: str) -> bool:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return bool(text.strip())
     defined = [node for node in body if getattr(node, "name", None) == name]
-    return bool(text.strip()) and not any("raise NotImplementedError" in ast.unparse(node) for node in defined)
+    return name in bound_names(text) and not any("raise NotImplementedError" in ast.unparse(node) for node in defined)
 
 
 def _answer(exercise: Exercise, notebook: Path) -> str:
@@ -70,9 +90,9 @@ def _answer(exercise: Exercise, notebook: Path) -> str:
     return parts(answer[0], others, given, sorted(exercise.names)).text if answer else ""
 
 
-def _executed(text: str, notebook: Path) -> ModuleType:
+def _executed(text: str, notebook: Path) -> Mapping[str, Any]:
     module = ModuleType(notebook.stem)
     name = f"<{notebook.name}>"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)  # lines for tracebacks
     exec(compile(text, name, "exec", dont_inherit=True), vars(module))
-    return module
+    return vars(module)

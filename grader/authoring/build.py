@@ -20,15 +20,13 @@ def made_notebooks(root: Path) -> dict[str, str]:
 
 def differences(root: Path) -> list[str]:
     """Names of the notebooks that are missing, differ from what their texts make, or have no text any more."""
-    made = made_notebooks(root)
-    standing = {path.relative_to(root).as_posix() for folder in FOLDERS for path in (root / folder).glob("*.ipynb")}
-    return sorted(standing - made.keys()) + [name for name, text in made.items() if _standing(root / name) != text]
+    return _differences(root, made_notebooks(root))
 
 
 def write(root: Path) -> list[str]:
     """Write what differs and delete what has no text any more; returns the names."""
     made = made_notebooks(root)
-    changed = differences(root)
+    changed = _differences(root, made)
     for name in changed:
         path = root / name
         if name in made:
@@ -37,6 +35,11 @@ def write(root: Path) -> list[str]:
         else:
             path.unlink()
     return changed
+
+
+def _differences(root: Path, made: dict[str, str]) -> list[str]:
+    standing = {path.relative_to(root).as_posix() for folder in FOLDERS for path in (root / folder).glob("*.ipynb")}
+    return sorted(standing - made.keys()) + [name for name, text in made.items() if _standing(root / name) != text]
 
 
 def _standing(path: Path) -> str | None:

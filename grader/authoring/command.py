@@ -20,28 +20,31 @@ def command(arguments: Sequence[str]) -> int:
     parser.add_argument("--check", action="store_true", help="change nothing; exit status 1 where one is out of date")
     options = parser.parse_args(arguments)
     try:
-        root = find_root(options.course)
-        from grader.authoring.build import differences, write
+        return _made_or_checked(find_root(options.course), check=options.check)
     except HouseError as error:
         print(f"nanolm: {error}", file=sys.stderr)
         return CANNOT_START
-    except ImportError as error:
-        print(
-            f"nanolm: {error.name} is missing: `pip install '.[notebooks]'` brings what notebooks need", file=sys.stderr
-        )
+    except ModuleNotFoundError as error:
+        missing = (error.name or "nbgrader").partition(".")[0]
+        needed = "run `make setup`, or `pip install '.[notebooks]'`"
+        print(f"nanolm: the notebooks need {missing}, which is not installed: {needed}", file=sys.stderr)
         return CANNOT_START
+
+
+def _made_or_checked(root: Path, *, check: bool) -> int:
     from grader.authoring.answers import AuthoringError
+    from grader.authoring.build import differences, write
 
     try:
-        found = differences(root) if options.check else write(root)
+        found = differences(root) if check else write(root)
     except AuthoringError as error:
         print(f"nanolm notebooks: {error}", file=sys.stderr)
         return FAILED
-    if options.check:
-        for name in found:
-            print(f"PROBLEM  {name} is not what its text makes: run `nanolm notebooks`")
-        if not found:
-            print("source/ and release/ hold the notebooks that their texts make")
-        return FAILED if found else OK
-    print("written: " + ", ".join(found) if found else "nothing to change")
-    return OK
+    if not check:
+        print("written: " + ", ".join(found) if found else "nothing to change")
+        return OK
+    for name in found:
+        print(f"PROBLEM  {name} is not what its text makes: run `nanolm notebooks`")
+    if not found:
+        print("source/ and release/ hold the notebooks that their texts make")
+    return FAILED if found else OK

@@ -7,6 +7,8 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from grader.authoring.answers import AuthoringError
@@ -23,7 +25,6 @@ def release_notebooks(root: Path, sources: dict[str, str]) -> dict[str, str]:
     """
     from nbgrader.apps.api import NbGraderAPI
     from nbgrader.coursedir import CourseDirectory
-    from nbgrader.utils import setenv
     from traitlets.config.loader import PyFileConfigLoader
 
     with tempfile.TemporaryDirectory(prefix="nanolm-notebooks-") as scratch:
@@ -35,10 +36,20 @@ def release_notebooks(root: Path, sources: dict[str, str]) -> dict[str, str]:
         config = PyFileConfigLoader(CONFIG, path=str(folder)).load_config()
         api = NbGraderAPI(CourseDirectory(config=config), config=config)
         api.log.setLevel(logging.ERROR)
-        # nbgrader starts `alembic` by its bare name, which is on no PATH where this environment is not activated.
-        with setenv(PATH=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])):
+        with _own_programs_first():
             done = api.generate_assignment(ASSIGNMENT)
         if not done["success"]:
             raise AuthoringError(f"nbgrader could not make the release:\n{done.get('log') or done.get('error')}")
         made = sorted((folder / "release" / ASSIGNMENT).glob("*.ipynb"))
         return {path.name: path.read_text(encoding="utf-8") for path in made}
+
+
+@contextmanager
+def _own_programs_first() -> Iterator[None]:
+    """nbgrader starts `alembic` by its bare name, which is on no PATH where this environment is not activated."""
+    path = os.environ.get("PATH", "")
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), path])
+    try:
+        yield
+    finally:
+        os.environ["PATH"] = path

@@ -21,7 +21,7 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from grader.authoring.answers import AuthoringError, answer_text, notes_text, question_text
-from nanolm.course import EXERCISES
+from nanolm.course import EXERCISES, Exercise
 from nanolm.notebook_cells import GIVEN
 
 ASSIGNMENT = "module06"
@@ -36,6 +36,22 @@ START = f"""\
 from nanolm.notebook import start
 
 start()"""
+
+
+def how_to(exercise: Exercise) -> str:
+    """The second cell of an exercise's notebook: what counts, and what the cells are."""
+    return f"""\
+Exercise `{exercise.id}` · {exercise.points:g} points for the code, {QUESTION_POINTS} for a written answer · read \
+{exercise.section} · [its page](../../docs/exercises/{exercise.id}.md)
+
+Write your code into the cell that holds a stub, run it, then run the check cell below it. It runs the course's tests on
+what you wrote, and where it knows your mistake it calls it by its name. Cells that begin with `{GIVEN}` came with the
+notebook; they are locked and want nothing from you. Add cells of your own wherever you like: a helper that your answer
+uses is graded with it, everything else is for you alone.
+
+Grading reads the *text* of your answer, never what a cell has printed, and runs the same tests on other inputs. If you
+would rather work in a file, `exercises/{exercise.file}` is the same exercise; hand in one of the two (if you hand in
+both, the file counts)."""
 
 
 def source_notebooks(root: Path) -> dict[str, str]:
@@ -77,6 +93,8 @@ def _notebook(root: Path, path: Path) -> str:
             prose += 1
             cells.append(new_markdown_cell(cell.source, id=f"{stem}-text-{prose}"))
         if number == 0:
+            if stem in EXERCISES:
+                cells.append(new_markdown_cell(how_to(EXERCISES[stem]), id=f"{stem}-how-to"))
             cells.append(_graded(new_code_cell(START), f"{stem}-start"))
     notebook = new_notebook(cells=cells, metadata=METADATA)
     notebook.nbformat_minor = 5
