@@ -1,14 +1,15 @@
 """nbgrader's configuration: one file for its commands, for JupyterLab and for `nanolm`.
 
 nbgrader itself finds it through `nbgrader_config.py`. It is executed several times a command: nothing here has an
-effect beyond the settings and the folder for the gradebook. Students' data stays below `grading/`, which git ignores.
+effect beyond the settings and two folders. Students' data stays below `grading/`, which git ignores.
 """
 
 from pathlib import Path
 
 c = get_config()  # noqa: F821 (nbgrader defines it where it reads this file)
 ROOT = Path(__file__).resolve().parent
-(ROOT / "grading").mkdir(exist_ok=True)  # without it nbgrader speaks of a database that needs an upgrade
+# Without the one nbgrader speaks of a database that needs an upgrade, without the other every page of formgrader warns.
+(ROOT / "grading" / "exchange").mkdir(parents=True, exist_ok=True)
 
 c.CourseDirectory.course_id = "nanolm"
 c.CourseDirectory.root = str(ROOT)
@@ -24,6 +25,8 @@ c.CourseDirectory.ignore = [
     ".nbgrader.log",
     "*.py",
     "*.md",
+    "texts",
+    "answers",
     ".hypothesis",
 ]
 

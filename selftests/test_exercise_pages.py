@@ -19,7 +19,7 @@ from nanolm.texts import catalogue
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "exercises"
-ANSWERS = ROOT / "source" / "answers"
+ANSWERS = ROOT / "source" / "module06" / "answers"
 ROW = re.compile(
     r"^\| `(?P<id>[a-z_]+-[a-z0-9-]+)` \| `(?P<witness>[^`]+)` \| (?P<right>[^|]+) \| (?P<wrong>[^|]+) \|$"
 )

@@ -29,7 +29,7 @@ STEMS = (
     "01_rmsnorm", "02_swiglu", "03_budget", "04_qk_norm", "05_mhc", "06_placement", "07_gpt_oss", "08_elementwise",
     "09_numpy_bridge", "10_block",
 )  # fmt: skip
-SMALL = ("solutions", "exercises", "tests", "docs/exercises", "source/answers", "source/texts")
+SMALL = ("solutions", "exercises", "tests", "docs/exercises", "source/module06/answers", "source/module06/texts")
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def course(tmp_path: Path) -> Path:
     for name in SMALL:
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copyfile(ROOT / "grader_config.py", tmp_path / "grader_config.py")
-    for path in (tmp_path / "source" / "texts").glob("*.py"):
+    for path in (tmp_path / "source" / ASSIGNMENT / "texts").glob("*.py"):
         if path.stem != "01_rmsnorm":
             path.unlink()
     return tmp_path
@@ -66,14 +66,15 @@ def marks(cell: dict[str, Any]) -> dict[str, Any]:
 
 def test_the_committed_notebooks_are_what_their_texts_make() -> None:
     assert differences(ROOT) == []
-    for kind in ("source", "release"):
-        assert sorted(path.stem for path in (ROOT / kind / ASSIGNMENT).glob("*")) == sorted(STEMS)
+    assert sorted(path.stem for path in (ROOT / "release" / ASSIGNMENT).iterdir()) == sorted(STEMS)
+    assert sorted(path.stem for path in (ROOT / "source" / ASSIGNMENT).iterdir()) == sorted(
+        [*STEMS, "answers", "texts"]
+    )
 
 
 def test_nbgraders_own_command_makes_the_same_bytes(tmp_path: Path) -> None:
     """`nbgrader generate_assignment` as an instructor types it, on the committed source."""
     shutil.copytree(ROOT / "source" / ASSIGNMENT, tmp_path / "source" / ASSIGNMENT)
-    shutil.copytree(ROOT / "source" / "texts", tmp_path / "source" / "texts")
     for name in ("grader_config.py", "nbgrader_config.py"):
         shutil.copyfile(ROOT / name, tmp_path / name)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -107,7 +108,7 @@ def test_each_exercise_has_its_answer_check_and_question(exercise: str) -> None:
         assert points == EXERCISES[exercise].points + QUESTION_POINTS
     assert release[f"{exercise}-question"]["source"] == "*Write your answer here.*"
     assert source[f"{exercise}-question"]["source"] in " ".join(
-        (ROOT / "source" / "answers" / f"{exercise}.md").read_text(encoding="utf-8").split()
+        (ROOT / "source" / "module06" / "answers" / f"{exercise}.md").read_text(encoding="utf-8").split()
     )
 
 
@@ -236,19 +237,19 @@ def test_the_numbers_of_the_prose_come_out(stem: str, said: str, how: str) -> No
     ],
 )
 def test_a_text_that_makes_no_notebook_says_why(course: Path, old: str, new: str, said: str) -> None:
-    path = course / "source" / "texts" / "01_rmsnorm.py"
+    path = course / "source" / ASSIGNMENT / "texts" / "01_rmsnorm.py"
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new), encoding="utf-8")
-    with pytest.raises(AuthoringError, match=r"source/texts/01_rmsnorm\.py: ") as raised:
+    with pytest.raises(AuthoringError, match=r"source/module06/texts/01_rmsnorm\.py: ") as raised:
         source_notebooks(course)
     assert re.search(said, str(raised.value))
-    assert not (course / "source" / ASSIGNMENT).exists()
+    assert not list((course / "source" / ASSIGNMENT).glob("*.ipynb"))
 
 
 def test_a_course_without_texts_or_regions_says_so(course: Path) -> None:
-    (course / "source" / "texts" / "01_rmsnorm.py").unlink()
-    with pytest.raises(AuthoringError, match="no text in source/texts/"):
+    (course / "source" / ASSIGNMENT / "texts" / "01_rmsnorm.py").unlink()
+    with pytest.raises(AuthoringError, match="no text in source/module06/texts/"):
         source_notebooks(course)
     solution = course / "solutions" / "gpt_oss.py"
     solution.write_text(solution.read_text(encoding="utf-8").replace("SOLUTION gpt_oss:", "SOLUTION swiglu:"))
@@ -270,9 +271,9 @@ def test_a_change_of_text_or_solution_is_seen_and_written(course: Path, capsys: 
     assert names[1] not in said, "a solution's line changes nothing for students"
     assert main(["notebooks", "--course", str(course)]) == 0
     assert sorted(path.name for path in (course / "release" / ASSIGNMENT).iterdir()) == ["01_rmsnorm.ipynb"]
-    (course / "source" / "texts" / "01_rmsnorm.py").unlink()
+    (course / "source" / ASSIGNMENT / "texts" / "01_rmsnorm.py").unlink()
     assert main(["notebooks", "--course", str(course)]) == 1
-    assert "no text in source/texts/" in capsys.readouterr().err
+    assert "no text in source/module06/texts/" in capsys.readouterr().err
 
 
 def test_a_folder_without_a_course_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Answer cells and written questions: what a notebook takes from solutions/, docs/exercises/ and source/answers/."""
+"""Answer cells and written questions: what a notebook takes from solutions/, docs/exercises/ and its answers/."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def question_text(root: Path, exercise: str, number: int) -> str:
 
 def notes_text(root: Path, exercise: str, number: int) -> str:
     """What a good answer to that question contains: for instructors only."""
-    page = root / "source" / "answers" / f"{exercise}.md"
+    page = root / "source" / "module06" / "answers" / f"{exercise}.md"
     return _item(page.read_text(encoding="utf-8"), number, page)
 
 

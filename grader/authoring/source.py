@@ -1,4 +1,4 @@
-"""The instructors' notebooks, `source/<assignment>/*.ipynb`, made from the texts in `source/texts/*.py`.
+"""The instructors' notebooks, `source/<assignment>/*.ipynb`, made from the texts in its `texts/*.py`.
 
 A text is a jupytext percent file. Four kinds of cells are filled in here, so that each thing is written once:
 
@@ -25,7 +25,7 @@ from nanolm.course import EXERCISES, Exercise
 from nanolm.notebook_cells import GIVEN
 
 ASSIGNMENT = "module06"
-TEXTS = Path("source") / "texts"
+TEXTS = Path("source") / ASSIGNMENT / "texts"
 QUESTION_POINTS = 2
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
