@@ -5,10 +5,8 @@ NANOLM_SCREENSHOTS=docs/screenshots keeps pictures for the documentation.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 pytest.importorskip("nbgrader", reason="LOUD: the notebooks' tools are not installed: formgrader was not tried")
-
-PICTURES = Path(os.environ["NANOLM_SCREENSHOTS"]) if os.environ.get("NANOLM_SCREENSHOTS") else None
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +95,7 @@ def test_jupyterlabs_menu_opens_formgrader_with_the_one_assignment(tab: Window, 
     assert frame.locator("#warning-exchange").count() == 0
     assert frame.locator(".num-submissions").inner_text() == str(len(POINTS) + 1)
     link.scroll_into_view_if_needed()
-    picture(page, PICTURES, "jupyterlab-formgrader")
+    picture(page, "jupyterlab-formgrader")
     assert tab.quiet(page) == []
 
 
@@ -110,7 +106,7 @@ def test_formgrader_lists_everybody_with_our_points(tab: Window, lab: Lab) -> No
         assert f" {points or 0:g} / {MAXIMUM} " in f"{said} ", said
         assert ("needs manual grading" in said) == (student in AWAITING), said
     assert "needs autograding" in row(page, LATE)
-    picture(page, PICTURES, "formgrader-submissions")
+    picture(page, "formgrader-submissions")
     assert tab.quiet(page) == []
 
 
@@ -126,7 +122,7 @@ def test_a_submissions_page_has_points_table_cause_and_question(tab: Window, lab
     assert "Which step of LayerNorm did RMSNorm drop?" in table
     assert re.search(r"^test_rmsnorm_does_not_center +wrong value +0 of ", table, re.MULTILINE), table
     page.locator("#rmsnorm-check").scroll_into_view_if_needed()
-    picture(page, PICTURES, "formgrader-submission")
+    picture(page, "formgrader-submission")
     assert tab.quiet(page) == []
 
 
@@ -172,7 +168,7 @@ def test_the_feedback_says_the_same(tab: Window, lab: Lab, course: Course) -> No
     assert "10.5 of 14 points" in said
     assert "Which step of LayerNorm did RMSNorm drop?" in said
     assert "(Score: 10.5 / 14.0)" in said
-    picture(page, PICTURES, "feedback")
+    picture(page, "feedback")
     assert tab.quiet(page) == []
 
 

@@ -28,6 +28,10 @@ with open({log!r}, "a") as stream:
     stream.write("started\\n")
 os.execv({python!r}, [{python!r}, "-m", "ipykernel_launcher", *sys.argv[1:]])
 """
+SETTINGS: dict[str, dict[str, object]] = {
+    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+    "notebook-extension/tracker": {"windowingMode": "none"},  # else a cell that is out of sight is not in the page
+}
 
 
 @dataclass(frozen=True)
@@ -68,14 +72,16 @@ def _settle(home: Path, python: Path) -> dict[str, str]:
     spec.mkdir(parents=True)
     argv = [str(python), str(starter), "-f", "{connection_file}"]
     (spec / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": "Python 3", "language": "python"}))
-    news = home / "settings" / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
-    news.parent.mkdir(parents=True)
-    news.write_text('{"fetchNews": "false", "checkForUpdates": false}')
+    for name, setting in SETTINGS.items():
+        path = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(setting))
     places = {"CONFIG_DIR": "config", "DATA_DIR": "data", "RUNTIME_DIR": "runtime"}
     return {f"JUPYTER_{name}": str(home / place) for name, place in places.items()} | {
         "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
         "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
         "IPYTHONDIR": str(home / "ipython"),
+        "JUPYTER_PREFER_ENV_PATH": "0",  # else a virtual environment's own python3 kernel comes first
     }
 
 

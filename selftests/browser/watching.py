@@ -6,6 +6,8 @@ elsewhere bears CANARY's name.
 
 from __future__ import annotations
 
+import io
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,10 +17,12 @@ from typing import TYPE_CHECKING
 from selftests.browser.chromium import PATIENCE_MS
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Dialog, FrameLocator, Locator, Page
+    from playwright.sync_api import Browser, BrowserContext, Dialog, FloatRect, FrameLocator, Locator, Page
 
 CANARY = "canary.invalid"
 WIDTH, HEIGHT = 1240, 900
+PICTURES = Path(os.environ["NANOLM_SCREENSHOTS"]) if os.environ.get("NANOLM_SCREENSHOTS") else None
+"""Where pictures for the documentation go: `NANOLM_SCREENSHOTS=docs/screenshots pytest selftests/test_browser_*.py`."""
 
 
 def payload(where: str) -> str:
@@ -91,11 +95,23 @@ def see(page: Page, what: str, inside: FrameLocator | None = None) -> Locator:
     return found
 
 
-def picture(page: Page, folder: Path | None, name: str, clip: tuple[int, int, int, int] | None = None) -> None:
-    """Keep a part of the page for the documentation, where that was asked for: left, top, width, height."""
-    if folder is None:
+def click(page: Page, what: str) -> None:
+    """Click on the first element of that kind, once nothing lies over it; else the page's text is the failure."""
+    from playwright.sync_api import TimeoutError as TooLate
+
+    found = see(page, what)
+    try:
+        found.click()
+    except TooLate as late:
+        raise AssertionError(f"{what!r} cannot be clicked: {late.message[-600:]}{words(page)}") from None
+
+
+def picture(page: Page, name: str, left: int = 0, top: int = 0, width: int = WIDTH, height: int = HEIGHT) -> None:
+    """Keep a part of what is seen for the documentation, in few colours, where pictures were asked for."""
+    if PICTURES is None:
         return
-    area = None
-    if clip is not None:
-        area = dict(zip(("x", "y", "width", "height"), map(float, clip), strict=True))
-    page.screenshot(path=folder / f"{name}.png", clip=area, animations="disabled")  # type: ignore[arg-type]
+    from PIL import Image
+
+    area: FloatRect = {"x": left, "y": top, "width": width, "height": height}
+    shot = Image.open(io.BytesIO(page.screenshot(clip=area, animations="disabled")))
+    shot.convert("RGB").quantize(64).save(PICTURES / f"{name}.png", optimize=True)
