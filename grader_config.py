@@ -8,7 +8,8 @@ from pathlib import Path
 
 c = get_config()  # noqa: F821 (nbgrader defines it where it reads this file)
 ROOT = Path(__file__).resolve().parent
-(ROOT / "grading").mkdir(exist_ok=True)  # without it nbgrader speaks of a database that needs an upgrade
+# Without the one nbgrader speaks of a database that needs an upgrade, without the other of an instructor to be asked.
+(ROOT / "grading" / "exchange").mkdir(parents=True, exist_ok=True)
 
 c.CourseDirectory.course_id = "nanolm"
 c.CourseDirectory.root = str(ROOT)
@@ -25,6 +26,7 @@ c.CourseDirectory.ignore = [
     "*.py",
     "*.md",
     ".hypothesis",
+    "collected.json",
 ]
 
 # A released answer cell raises the task that its solution's marker names, exactly as the stub in exercises/ does.
