@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,6 +32,8 @@ from nanolm.verdict import Verdict
 REMARKS = "collected.json"
 """What collecting had to tell of a submission: a file beside it."""
 MAX_REMARKS = 64 * 1024
+PATIENCE_SECONDS = 60.0
+"""How long a submission that could not be graded is not tried again."""
 FULL = sum(exercise.points for exercise in EXERCISES.values())
 
 
@@ -73,6 +76,8 @@ class Standing:
     verdicts: Mapping[str, tuple[Verdict, ...]]
     """Those of each exercise that has all of them."""
     isolation: str = ""
+    trouble: str = ""
+    """Why grading ended without a verdict, in the grader's words."""
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -118,15 +123,26 @@ def standing(course: Course, student: str) -> Standing:
     return Standing(student, submission, verdicts, known.isolation.value if verdicts else "")
 
 
+_tried: dict[tuple[Course, str, str], tuple[float, str]] = {}
+"""Submissions that were graded in vain, with when and why: their other notebooks need not try again at once."""
+
+
 def ensure(course: Course, student: str) -> Standing:
-    """The same, graded first where verdicts are missing; what they cost is told by `missing` if it did not work."""
+    """The same, graded first where verdicts are missing; `missing` and `trouble` tell if that did not work."""
     found = standing(course, student)
-    if found.missing:
+    if not found.missing:
+        return found
+    key = (course, student, found.submission.digest)
+    when, trouble = _tried.get(key, (0.0, ""))
+    if time.monotonic() - when > PATIENCE_SECONDS or not when:
         command = [sys.executable, "-P", "-m", "nanolm.cli", "course", "verdicts", "--course", str(course.root)]
         command += ["--round", course.round, "--isolation", course.isolation, "--student", student]
-        subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         found = standing(course, student)
-    return found
+        trouble = printable(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "", 500)
+        if found.missing:
+            _tried[key] = (time.monotonic(), trouble)
+    return replace(found, trouble=trouble if found.missing else "")
 
 
 def read(course: Course, student: str) -> Submission:
@@ -141,7 +157,7 @@ def read(course: Course, student: str) -> Submission:
     return _read(folder, printable(student), course.root, marks)
 
 
-@functools.lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=512)
 def _read(folder: Path, name: str, root: Path, marks: object) -> Submission:
     submission = read_submission(folder, exercise_files(), name=name, released=released(root))
     reasons, notes, taken = _remarks(folder)
