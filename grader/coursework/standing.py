@@ -18,6 +18,7 @@ from pathlib import Path
 
 from grader.circumstances import circumstances
 from grader.ledger import Circumstances, Known, Ledger
+from grader.notebooks.reading import wins
 from grader.notebooks.released import ASSIGNMENT, released
 from grader.results import SubmissionResult
 from grader.sandbox import acceptable
@@ -169,7 +170,11 @@ def _read(folder: Path, name: str, root: Path, marks: object) -> Submission:
         reasons, notes = [], [*reasons, *notes]
     if reasons:  # the rest is what was released, put there so that nbgrader finds every notebook
         return replace(submission, files={}, problems={}, ungradable=" ".join(reasons))
-    return replace(submission, notes=(*submission.notes, *notes))
+    # Beside a .py file an untouched notebook is the released one, which was put there for nbgrader alone.
+    ours = {
+        wins(EXERCISES[name].file, one) for one in found.notebooks.values() if not one.touched for name in one.answers
+    }
+    return replace(submission, notes=(*(note for note in submission.notes if note not in ours), *notes))
 
 
 def _remarks(folder: Path) -> tuple[list[str], list[str], int]:

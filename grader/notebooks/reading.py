@@ -75,9 +75,14 @@ def read_notebooks(
     }
     for notebook in found.notebooks.values():
         won = sorted({EXERCISES[name].file for name in notebook.answers if EXERCISES[name].file in taken})
-        found.notes += [f"{file} was graded, {notebook.file} was not: a .py file wins." for file in won]
+        found.notes += [wins(file, notebook) for file in won]
         found.notes += notebook.notes if any(name in answers for name in notebook.answers) else []
     _write_files(answers, course, [file for file in wanted if file not in taken], found)
+
+
+def wins(file: str, notebook: Notebook) -> str:
+    """The note on a notebook that was not graded."""
+    return f"{file} was graded, {notebook.file} was not: a .py file wins."
 
 
 def _opened(one: Handed, course: Released, found: FromNotebooks) -> list[Notebook] | None:
