@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from grader.connection import ConnectionEnded
-from grader.wire import Frame, Kind, WireError, decode_fault, decode_reply, encode_call, encode_load
+from grader.wire import Frame, Kind, WireError, decode_fault, decode_reply, encode_call, encode_load, numbered
 from grader.workers import InfrastructureError, Limits, WorkerHandle, Zygote
 from nanolm.protocol import Call, Outcome, Reply, StudentFault
 
@@ -67,23 +67,26 @@ class WorkerBackend:
 
         A call that cannot be encoded is a mistake of the test: CannotEncode, before anything is sent.
         """
+        return self.read(self.ask(encode_call(call, 0)), call)
+
+    def ask(self, frame: bytes) -> Frame:
+        """Send a call's frame to the worker and wait for its answer, which nobody has looked into yet.
+
+        Raises StudentFault where there is none: a time-out, a death, trouble of ours.
+        """
         self._sequence += 1
-        frame = encode_call(call, self._sequence)
         try:
             worker = self._worker or self._fork()
             if self._wall_spent - self._wall_checked >= TICK_SECONDS:
                 self._check_time(worker)
-            answer = self._exchange(worker, frame)
+            answer = self._exchange(worker, numbered(frame, self._sequence))
             if answer.sequence != self._sequence:
                 raise WireError("an answer to another call")
-            if answer.kind != Kind.FAULT:
-                return decode_reply(answer, call)
-            fault = decode_fault(answer)
+            return answer
         except ConnectionEnded:
             fault = self._death()
         except WireError as error:
-            self.end()
-            fault = StudentFault(Outcome.CRASHED, f"its reply could not be read: {error}")
+            fault = self._unreadable(error)
         except (InfrastructureError, OSError) as error:
             self.end()
             fault = StudentFault(Outcome.INFRASTRUCTURE, str(error))
@@ -91,6 +94,20 @@ class WorkerBackend:
             self.end()  # interrupted in the middle of a call: the worker's next words would answer this one
             raise
         raise fault
+
+    def read(self, answer: Frame, call: Call) -> Reply:
+        """The reply in a worker's answer; raises StudentFault: the one in it, or for an answer that is none."""
+        try:
+            if answer.kind != Kind.FAULT:
+                return decode_reply(answer, call)
+            fault = decode_fault(answer)
+        except WireError as error:
+            fault = self._unreadable(error)
+        raise fault
+
+    def _unreadable(self, error: WireError) -> StudentFault:
+        self.end()
+        return StudentFault(Outcome.CRASHED, f"its reply could not be read: {error}")
 
     def _fork(self) -> WorkerHandle:
         """A worker that holds the texts. No student code has run in it yet, so that any trouble is the grader's."""

@@ -46,8 +46,6 @@ PRELOADED = (
     "numpy.random",
     "torch.func",
     "nanolm.adapters",
-    # The first autograd.grad with gradients of outputs imports this (and sympy), 0.3 s that every worker would pay.
-    "torch.fx.experimental.symbolic_shapes",
 )
 
 
