@@ -9,6 +9,7 @@ those still to come, and the tree grows by that branch. Nothing is concluded fro
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -28,8 +29,8 @@ class AskedBackend(Protocol):
 
     name: str
 
-    def start_test(self) -> None:
-        """A new test begins: its time budget is full."""
+    def start_test(self, cpu_seconds: float = math.inf) -> None:
+        """A new test begins: it has its full time, or so much if that is less."""
 
     def ask(self, frame: bytes) -> Frame:
         """Send a call's frame; raises StudentFault where the grader itself decides how it ended."""
@@ -151,10 +152,10 @@ class Walk:
 
     # --- as a backend of tests that run ------------------------------------------------------------------------------
 
-    def start_test(self) -> None:
+    def start_test(self, cpu_seconds: float = math.inf) -> None:
         """A test begins."""
         if self._again(_Begin()) is None:
-            self._inner.start_test()
+            self._inner.start_test(cpu_seconds)
             self._steps.append(_Step(_Begin()))
 
     def run(self, call: Call) -> Reply:

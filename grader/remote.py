@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import time
 from collections.abc import Mapping
@@ -33,15 +34,17 @@ class WorkerBackend:
         self._sequence = 0
         self._wall_spent = 0.0
         self._wall_checked = 0.0  # up to here the CPU time has been looked at too
+        self._cpu_allowed = self.limits.cpu_seconds
         self._cpu_spent = 0.0  # by workers of this test that have ended
         self._cpu_before = 0.0  # what the present worker had used before this test, or a tick earlier
         self._wall_unwatched = 0.0  # spent in tests since the worker's CPU time was last asked for
 
-    def start_test(self) -> None:
-        """Give the next test its full time; a worker that has died since the last one is replaced.
+    def start_test(self, cpu_seconds: float = math.inf) -> None:
+        """Give the next test its full time, or so much if that is less; a worker that has died meanwhile is replaced.
 
         Its CPU time is asked for only after tests that took time: one more tick of a test's two seconds is no matter.
         """
+        self._cpu_allowed = min(self.limits.cpu_seconds, cpu_seconds)
         self._wall_unwatched += self._wall_spent
         self._wall_spent = self._wall_checked = self._cpu_spent = 0.0
         if self._worker is None:  # the next one brings its own
@@ -152,10 +155,11 @@ class WorkerBackend:
 
     def _overrun(self, cpu: float) -> StudentFault | None:
         """The fault of a test that has used up its time, given the CPU seconds of all its workers."""
-        if cpu >= self.limits.cpu_seconds:
+        if cpu >= self._cpu_allowed:
+            used_up = " and this exercise had used up its own" if self._cpu_allowed < self.limits.cpu_seconds else ""
             return StudentFault(
                 Outcome.TIMEOUT,
-                f"stopped after {cpu:.1f} s of computing; a test may use {self.limits.cpu_seconds:g} s. "
+                f"stopped after {cpu:.1f} s of computing; a test may use {self.limits.cpu_seconds:g} s{used_up}. "
                 "Look for a loop that never ends, or for work that grows much faster than its input.",
             )
         if self._wall_spent >= self.limits.wall_seconds:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +29,10 @@ from nanolm.sources import display_name
 from nanolm.verdict import Verdict
 
 EXERCISE_SECONDS = 5.0
-"""Time that one exercise may lose to slow tests and time-outs; then its others are timed out without being run."""
+"""Time that one exercise may lose to slow tests and time-outs; then what has timed out in it is not called again."""
+
+LEAST_SECONDS = 0.5
+"""CPU time that a test gets all the same: a function that ends is right, whatever another one has used up."""
 
 UNUSED = ("logging", "unraisableexception", "threadexception", "faulthandler", "debugging", "stepwise", "setuponly")
 """Parts of pytest that act around every test and that nothing here needs; `logging` alone takes a third of its time."""
@@ -61,8 +65,8 @@ class Job:
 class GradingBackend(Backend, Protocol):
     """A backend whose student code can be given a new budget for a test and be ended."""
 
-    def start_test(self) -> None:
-        """A new test begins: its time budget is full."""
+    def start_test(self, cpu_seconds: float = math.inf) -> None:
+        """A new test begins: it has its full time, or what its exercise has left if that is less."""
 
     def end(self) -> None:
         """No more calls: end whatever runs the student's code."""
@@ -295,7 +299,7 @@ class GradingSession:
         lost = 0.0
         for item, following in zip(items, [*items[1:], None], strict=True):
             submission.time_is_up = lost >= EXERCISE_SECONDS
-            backend.start_test()
+            backend.start_test(max(EXERCISE_SECONDS - lost, LEAST_SECONDS))
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             verdict = self._verdict(item)
             if verdict.outcome is Outcome.TIMEOUT:
