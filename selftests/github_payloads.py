@@ -1,4 +1,4 @@
-"""Event payloads in the shape in which GitHub records them, with texts of the pull request's author where they stand."""
+"""Event payloads in the shape in which GitHub records them, with its author's texts where a pull request has them."""
 
 from __future__ import annotations
 

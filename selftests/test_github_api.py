@@ -1,4 +1,4 @@
-"""The client of GitHub's API against a server that answers like it: pages, refusals, retries, downloads, one comment."""
+"""The client of GitHub's API against a server that answers like it: pages, refusals, retries, downloads, a comment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from grader.github import publish
 from grader.github.api import WAITS, ApiError, GitHub
 from grader.reports.markdown import MARKER
-from selftests.fake_github import BOT, REPOSITORY, TOKEN, FakeGitHub, Failure
+from selftests.fake_github import BOT, REPOSITORY, TOKEN, Failure, FakeGitHub
 
 COMMENTS = f"/repos/{REPOSITORY}/issues/7/comments"
 

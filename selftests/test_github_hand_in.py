@@ -112,7 +112,9 @@ def run_of(tmp_path: Path, branch: str = "main") -> Run:
     return read_run(environment(tmp_path, "workflow_run", workflow_run_event(HEAD, branch)))
 
 
-@pytest.mark.parametrize("branch", ["main", "a&state=closed", "x#y", "ä ö", *(text for text in HOSTILE[:8])])
+@pytest.mark.parametrize(
+    "branch", ["main", "a&state=closed", "x#y", "ä ö", *(text for text in HOSTILE[:-1] if "\ud800" not in text)]
+)
 def test_the_pull_request_is_found_by_its_head(server: FakeGitHub, tmp_path: Path, branch: str) -> None:
     server.pulls = [
         pull(HEAD, branch),
@@ -127,11 +129,23 @@ def test_the_pull_request_is_found_by_its_head(server: FakeGitHub, tmp_path: Pat
     assert asked.query["state"] == ["open"]
 
 
+def test_a_branch_that_git_would_not_have_is_nobodys(server: FakeGitHub, tmp_path: Path) -> None:
+    for branch in ("", "x" * 100_000, "\ud800"):
+        server.pulls = [pull(HEAD, branch)]
+        run = run_of(tmp_path, branch)
+        assert pull_requests(GitHub(server.url, TOKEN), run, hand_in(run)) == []
+
+
 # ── What was handed over ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_what_the_commit_holds_is_taken_byte_by_byte() -> None:
-    more = {"conftest.py": b"raise SystemExit", "exercises/modules.py": b"other", "../modules.py": b"x", "grade.json": b"{}"}
+    more = {
+        "conftest.py": b"raise SystemExit",
+        "exercises/modules.py": b"other",
+        "../modules.py": b"x",
+        "grade.json": b"{}",
+    }
     handed = compared(zipped({**more, **FILES}), blobs())
     assert handed == Handed(FILES)
 
@@ -157,10 +171,11 @@ def link(target: str) -> bytes:
 
 def twice() -> bytes:
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive, pytest.warns(UserWarning, match="Duplicate"):
-        for content in (FILES["modules.py"], b"other"):
-            archive.writestr("modules.py", content)
+    with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("budget.py", FILES["budget.py"])
+        archive.writestr("modules.py", FILES["modules.py"])
+        with pytest.warns(UserWarning, match="Duplicate"):
+            archive.writestr("modules.py", b"other")
     return buffer.getvalue()
 
 
@@ -187,7 +202,9 @@ def test_a_hostile_archive_is_a_sentence(data: bytes, words: str) -> None:
 def test_git_agrees_about_the_names_of_files(tmp_path: Path) -> None:
     path = tmp_path / "modules.py"
     path.write_bytes(FILES["modules.py"])
-    named = subprocess.run(["git", "hash-object", "--no-filters", str(path)], capture_output=True, text=True, check=True)
+    named = subprocess.run(
+        ["git", "hash-object", "--no-filters", str(path)], capture_output=True, text=True, check=True
+    )
     assert named.stdout.strip() == blob_id(FILES["modules.py"], HEAD)
     assert len(blob_id(b"", "f" * 64)) == 64
 

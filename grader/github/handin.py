@@ -23,6 +23,7 @@ from grader.sourcetext import Unreadable
 from nanolm.course import exercise_files
 
 ARTIFACT = "hand-in"
+LONGEST_BRANCH = 255
 REGULAR = ("100644", "100755")
 NOTHING = f"The commit has none of the exercise files in {FOLDER}/: keep them where the course put them."
 
@@ -106,9 +107,9 @@ def pull_requests(api: GitHub, run: Run, told: HandIn) -> list[int]:
 
     The event names none for a fork's run. A head that has moved on is not among them: its own run follows.
     """
-    if not told.head_branch:
+    if not 0 < len(told.head_branch) <= LONGEST_BRANCH:
         return []
-    query = urlencode({"state": "open", "head": f"{told.head_owner}:{told.head_branch}"})
+    query = urlencode({"state": "open", "head": f"{told.head_owner}:{told.head_branch}"}, errors="replace")
     return sorted(
         each["number"] for each in api.pages(f"/repos/{run.repository}/pulls?{query}") if _fits(each, run, told)
     )
