@@ -1,4 +1,4 @@
-"""The rendered examples of `docs/examples/`, one submission in each format: `python -m selftests.examples` writes them."""
+"""Renders the examples of `docs/examples/`, one submission in each format, when it is run as a module."""
 
 from __future__ import annotations
 

@@ -9,14 +9,17 @@ import subprocess
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree as Xml
 
 import pytest
+import yaml
 
+from grader.forges import set_up_gitlab
 from grader.reports.markdown import MARKER
 from selftests.fake_github import BOT, TOKEN, FakeGitHub
 from selftests.github_jobs import SECRET, Forge, git, github_variables, pull_request_event, script
 from selftests.github_payloads import HOSTILE, OWNER, PULL, RUN
-from selftests.running_grade import ANSWERS, FULL
+from selftests.running_grade import ANSWERS, FULL, ROOT
 from selftests.test_reports_markdown import check_inert
 
 CENTERING = ANSWERS["modules.py"].replace(
@@ -230,6 +233,25 @@ def test_a_named_submission_in_a_pull_request_of_the_repository_itself(forge: Fo
     assert "rmsnorm-centering" in files["summary"].read_text()
     assert re.fullmatch(r"status=graded\nscore=[\d.]+\nmax_score=14\n", files["output"].read_text())
     assert "<failure" in (fork / "junit.xml").read_text()
+
+
+def test_a_merge_request_on_gitlab_gets_its_reports(forge: Forge, tmp_path: Path) -> None:
+    """The pipeline's last line, in a fork: the lines before it install what is here already."""
+    set_up_gitlab(ROOT, forge.course)
+    *install, line = yaml.safe_load((forge.course / ".gitlab-ci.yml").read_text())["feedback"]["script"]
+    assert all("pip install" in each or each.startswith("torch=$(") for each in install)
+    fork = forge.fork("gitlab", {"exercises/modules.py": CENTERING})
+    ran = forge.run({"run": line}, fork, CI_PROJECT_DIR=str(fork))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    suites = Xml.fromstring((fork / "junit.xml").read_text())
+    assert [suite.get("failures") != "0" for suite in suites if suite.get("name") in ("rmsnorm", "swiglu")] == [
+        True,
+        False,
+    ]
+    issues = json.loads((fork / "codequality.json").read_text())
+    assert [(issue["check_name"], issue["location"]["path"]) for issue in issues] == [
+        ("rmsnorm-centering", "exercises/modules.py")
+    ]
 
 
 def test_the_wheel_is_all_of_the_project_that_was_used(forge: Forge) -> None:
