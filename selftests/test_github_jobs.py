@@ -19,7 +19,7 @@ from grader.reports.markdown import MARKER
 from selftests.fake_github import BOT, TOKEN, FakeGitHub
 from selftests.github_jobs import SECRET, Forge, git, github_variables, pull_request_event, script
 from selftests.github_payloads import HOSTILE, OWNER, PULL, RUN
-from selftests.running_grade import ANSWERS, FULL, ROOT
+from selftests.running_grade import ANSWERS, FULL, ROOT, nanolm
 from selftests.test_reports_markdown import check_inert
 
 CENTERING = ANSWERS["modules.py"].replace(
@@ -252,6 +252,25 @@ def test_a_merge_request_on_gitlab_gets_its_reports(forge: Forge, tmp_path: Path
     assert [(issue["check_name"], issue["location"]["path"]) for issue in issues] == [
         ("rmsnorm-centering", "exercises/modules.py")
     ]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--ledger", "week6.db"), "takes no --ledger"),
+        (("--roster", "roster.csv"), "no --roster"),
+        (("--json", "missing/grades.json"), "--json: there is no folder"),
+        (("--junit", "missing/junit.xml"), "--junit: there is no folder"),
+        (("--code-quality", "."), "--code-quality: .* is a folder"),
+        (("--round", "x"), "GITHUB_REPOSITORY names no repository"),
+    ],
+)
+def test_wrong_usage_is_told_before_anything_is_asked_of_github(
+    tmp_path: Path, options: tuple[str, ...], words: str
+) -> None:
+    done = nanolm("grade", "--github", "--course", ROOT, "--isolation", "best-medium", *options, cwd=tmp_path)
+    assert done.returncode == 2
+    assert re.search(words, done.stderr), done.stderr
 
 
 def test_the_wheel_is_all_of_the_project_that_was_used(forge: Forge) -> None:
