@@ -44,8 +44,10 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A students' repository with everything for pull requests and merge requests in it."""
     target = tmp_path_factory.mktemp("students") / "copy"
     write_students_copy(ROOT, target)
-    for _ in range(2):  # the second time over what is there
-        set_up_github(ROOT, target)
+    before = target / ".github" / "grader" / "nanolm_exercises-0.0.1-py3-none-any.whl"
+    before.parent.mkdir(parents=True)
+    before.write_bytes(b"of an earlier version")
+    set_up_github(ROOT, target)
     set_up_gitlab(ROOT, target)
     return target
 
