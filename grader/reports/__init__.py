@@ -1,0 +1,1 @@
+"""Reports: pure functions of graded submissions, one consumer's format a module."""
