@@ -14,7 +14,7 @@ from grader.grading import write_text
 from grader.house import HouseError, find_root
 from grader.late import EXAMPLE, Deadline, LatePolicy, LatePolicyError, parse_time
 from grader.ledger import LedgerError
-from grader.reports import canvas, moodle
+from grader.reports import canvas, gradescope_zip, moodle
 from grader.reports.autolab import autolab
 from grader.reports.cells import SheetError, looks_like_formula, read_sheet
 from grader.reports.exercism import exercism, read_test_code
@@ -273,7 +273,9 @@ exit status: 0 everybody has a grade in it, 2 wrong usage (nothing was written),
 
 
 def command(arguments: Sequence[str]) -> int:
-    """`nanolm report FORMAT [GRADES | --ledger FILE] [-o FILE]`."""
+    """`nanolm report FORMAT [GRADES | --ledger FILE] [-o FILE]`, `nanolm report gradescope-zip FILE`."""
+    if list(arguments[:1]) == ["gradescope-zip"]:
+        return gradescope_zip.command(arguments[1:])
     options = _parser().parse_args(arguments)
     chosen = FORMATS[options.format]
     try:
@@ -310,7 +312,9 @@ def _results(options: Options) -> list[SubmissionResult]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    examples = "\n".join(f"  {each.example}" for each in FORMATS.values())
+    examples = "\n".join(
+        f"  {example}" for example in (*(each.example for each in FORMATS.values()), gradescope_zip.EXAMPLE)
+    )
     parser = argparse.ArgumentParser(
         prog="nanolm report", description="Write grades in the format that a gradebook or a platform reads.",
         epilog=EPILOG.format(examples=examples), formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -324,4 +328,5 @@ def _parser() -> argparse.ArgumentParser:
         _source_options(sub)
         for add in each.options:
             add(sub)
+    formats.add_parser("gradescope-zip", help=gradescope_zip.ABOUT, add_help=False)
     return parser
