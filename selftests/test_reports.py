@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import msgspec
 import pytest
@@ -107,6 +108,14 @@ def test_a_test_that_was_not_run_is_neither_passed_nor_failed() -> None:
     everything_fails = SubmissionResult("a", (Verdict("t::b", "swiglu", Outcome.EXCEPTION, 0.0, 2.0, "no"),), 2.0)
     assert (exercism(everything_fails)["status"], exercism(everything_fails)["message"]) == ("error", "no")
     assert autolab_reads(autolab(everything_fails)) == {"swiglu": 0.0}
+
+
+def test_a_build_server_reads_the_junit_file(tmp_path: Path) -> None:
+    path = tmp_path / "junit.xml"
+    assert command(["junit", GRADES, "-o", str(path)]) == 3
+    top = ElementTree.parse(path).getroot()
+    assert (top.get("errors"), len(top.findall("testsuite"))) == ("1", 13)
+    assert "<script>" not in path.read_text(encoding="utf-8")
 
 
 # ── Gradebooks ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -20,6 +20,7 @@ from grader.reports.cells import SheetError, looks_like_formula, read_sheet
 from grader.reports.exercism import exercism, read_test_code
 from grader.reports.gradebook import Filled
 from grader.reports.gradescope import VISIBILITIES, gradescope
+from grader.reports.junit import junit_xml
 from grader.reports.reading import GradesError, read_grades, read_ledger
 from grader.reports.rows import GRADED, SEVERAL, Row, class_rows, read_extensions, read_times, without_time
 from grader.reports.spreadsheet import spreadsheet
@@ -105,6 +106,10 @@ def _exercism(results: Sequence[SubmissionResult], options: Options) -> Report:
             raise UsageError(str(error)) from error
         code = {}  # no course is at hand: the field may be left out
     return Report(_json(exercism(result, code)), (), not result.ungradable)
+
+
+def _junit(results: Sequence[SubmissionResult], options: Options) -> Report:
+    return Report(junit_xml(results), (), not any(result.ungradable for result in results))
 
 
 def _json(data: object) -> str:
@@ -259,6 +264,8 @@ FORMATS: dict[str, Format] = {
     "exercism": Format("Exercism: results.json (version 3) of one submission",
                        "nanolm report exercism grades.json --submission anna -o results.json",
                        _exercism, (_single_options, _exercism_options)),
+    "junit": Format("JUnit XML of all submissions, for build servers",
+                    "nanolm report junit grades.json -o junit.xml", _junit),
 }  # fmt: skip
 """One entry a format. A new one needs a function of results, its help, and a page in `docs/reports.md`."""
 
