@@ -213,6 +213,8 @@ def test_what_was_left_out_is_told(capfd: pytest.CaptureFixture[str]) -> None:
         (["gradescope", GRADES, "--submission", "x\x1b"], "no submission 'x\\\\x1b'"),
         (["csv", GRADES, "--late", "10% per day"], "needs --due"),
         (["csv", GRADES, "--late", "10% per day", "--due", "2026-12-01T00:00Z"], "needs --submitted"),
+        (["csv", GRADES, "--due", "2026-12-01T00:00Z"], "without --late"),
+        (["csv", GRADES, "--exercise", "rmsnorm"], "--exercise chooses of a ledger"),
         (["moodle", GRADES, "--comments"], "worksheet"),
         (["canvas", GRADES, "--assignment", "x", "--match", "Section"], "ids can go into"),
         (["canvas", GRADES, "--assignment", "x", *CANVAS[:2]], "no assignment called 'x'"),

@@ -167,7 +167,9 @@ def _rows(results: Sequence[SubmissionResult], options: Options) -> tuple[list[R
 
 
 def _deadline(options: Options) -> Deadline | None:
-    if options.late == LatePolicy():
+    if options.late is None and (options.due or options.submitted or options.extensions):
+        raise UsageError("--due, --submitted and --extensions mean nothing without --late POLICY, which may be none")
+    if options.late in (None, LatePolicy()):
         return None
     if options.due is None:
         raise UsageError("--late needs --due TIME, the deadline")
@@ -207,7 +209,7 @@ def _source_options(parser: argparse.ArgumentParser) -> None:
 def _class_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the class")
     group.add_argument("--roster", type=Path, metavar="CSV", help="students (columns id, name): a row for everybody")
-    group.add_argument("--late", type=_late_policy, default=LatePolicy(), metavar="POLICY",
+    group.add_argument("--late", type=_late_policy, metavar="POLICY",
                        help=f"what lateness costs: none (default), or like '{EXAMPLE}'".replace("%", "%%"))  # fmt: skip
     group.add_argument("--due", type=_time, metavar="TIME", help="the deadline, like 2026-12-01T23:59+03:00")
     group.add_argument("--submitted", type=Path, metavar="CSV",
@@ -312,6 +314,8 @@ def _results(options: Options) -> list[SubmissionResult]:
     if options.ledger:
         results = read_ledger(options.ledger, options.round, options.exercise or tuple(EXERCISES))
     else:
+        if options.exercise and options.format != "autolab":
+            raise UsageError("--exercise chooses of a ledger: grade with `nanolm grade --exercise` for such a JSON")
         results = read_grades(options.grades)
     if not results:
         raise UsageError("there is no submission in these grades")

@@ -33,8 +33,8 @@ from nanolm.course import EXERCISES
 
 TEMPLATES = Path(__file__).parent.parent / "gradescope"
 EXECUTABLE = ("setup.sh", "run_autograder")
-FOLDERS = ("exercises/", "tests/")
-"""What of the students' copy the container gets: stubs, given files and tests. The kit comes in the wheel."""
+FOLDERS = ("exercises/", "tests/", "release/")
+"""What of the students' copy the container gets: stubs, given files, tests, notebooks. The kit comes in the wheel."""
 
 
 def write_zip(
