@@ -107,9 +107,9 @@ def ledger(tmp_path: Path) -> Path:
             ("boris", "b1", {"modules.py": "z"}), ("chen", "c1", {}), ("dana", "d1", {"modules.py": "w"}),
         ):  # fmt: skip
             ledger.receive(name, digest, "week6:aa", texts | {"config.py": ""}, {} if texts else {"modules.py": "No."})
-        ledger.record(entry("a1", "one", 6.0))
         ledger.record(entry("b1", "one", 6.0, OLD))
         ledger.record(entry("b1", "two", 6.0, OLD))
+        ledger.record(entry("a1", "one", 6.0))
         for digest, two in (("a2", 0.0), ("b1", 6.0)):
             ledger.record(entry(digest, "two", two))
             ledger.record(entry(digest, "one", 6.0))
