@@ -221,7 +221,7 @@ def _gradebook_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the gradebook")
     group.add_argument("--gradebook", type=Path, metavar="CSV",
                        help="the system's own export: only the grades of known students are changed in it")  # fmt: skip
-    group.add_argument("--match", metavar="COLUMN", help="the column that has the ids (default: the one that fits)")
+    group.add_argument("--match", metavar="COLUMN", help="the column that has the ids (default: all that can)")
     group.add_argument("--scale", action="store_true", help="convert where the gradebook has another maximum")
 
 
