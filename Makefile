@@ -15,7 +15,7 @@ help:
 	@echo "make test          everything: reference, proofs, kill matrix, self-tests"
 	@echo "make setup         create $(VENV) from requirements.lock"
 	@echo "make doctor        is this machine ready?"
-	@echo "make lint          ruff and mypy"
+	@echo "make lint          ruff, mypy, workflows"
 	@echo "make sync          generate exercises/ from solutions/ (sync-check proves it is current)"
 	@echo "make fingerprints  store what each banked mistake gives on the probe inputs"
 	@echo "make verify        the kill matrix"
@@ -71,6 +71,9 @@ lint: $(READY)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@$(BIN)/zizmor --offline --quiet .github/workflows
+	@if command -v actionlint > /dev/null; then actionlint; fi
 
 sync: $(READY)
 	@$(BIN)/nanolm sync

@@ -64,9 +64,10 @@ def grade(arguments: Sequence[str]) -> int:
         return _guarded(lambda: _replay(options))
     if problem := unwritable_report(options, _unwritable):
         parser.error(problem)
-    if options.github and not options.paths and not options.classes:
-        return _guarded(lambda: _grade_hand_in(options))
-    if not options.paths and not options.classes:
+    hand_in = options.github and not options.paths and not options.classes
+    if hand_in and (options.ledger or options.roster):
+        parser.error("--github without a PATH grades one pull request: it takes no --ledger and no --roster")
+    if not options.paths and not options.classes and not hand_in:
         parser.error("name at least one submission, or a folder of them with --class DIR")
     if options.ledger and (problem := _unwritable(options.ledger)):
         parser.error(f"--ledger: {problem}")
@@ -79,6 +80,8 @@ def grade(arguments: Sequence[str]) -> int:
         parser.error(f"--json: {problem}")
     if options.json and options.json.is_dir():
         parser.error(f"--json: {str(options.json)!r} is a folder")
+    if hand_in:
+        return _guarded(lambda: _grade_hand_in(options))
     return _guarded(lambda: _grade(parser, options))
 
 

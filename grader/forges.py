@@ -89,12 +89,13 @@ def build_wheel(root: Path, folder: Path) -> Path:
         wheels = sorted(out.glob("*.whl")) if out.is_dir() else []
         if done.returncode != 0 or len(wheels) != 1:
             raise ForgeError("the wheel could not be built:\n" + "\n".join(done.stderr.splitlines()[-10:]))
-        if strangers := _strangers(wheels[0]):
-            raise ForgeError(f"the wheel would hold {strangers[0]}, which students must not get")
+        if found := strangers(wheels[0]):
+            raise ForgeError(f"the wheel would hold {found[0]}, which students must not get")
         return Path(shutil.copy(wheels[0], folder))
 
 
-def _strangers(wheel: Path) -> list[str]:
+def strangers(wheel: Path) -> list[str]:
+    """Members of a wheel that are neither of the two packages nor about them."""
     with zipfile.ZipFile(wheel) as archive:
         tops = {name: name.partition("/")[0] for name in archive.namelist()}
     return [name for name, top in tops.items() if top not in PACKAGES and not top.endswith(".dist-info")]

@@ -36,6 +36,7 @@ class Failure:
     status: int
     times: int = 1
     headers: dict[str, str] = field(default_factory=dict)
+    body: Any = field(default_factory=lambda: {"message": "scripted"})
     after: bool = False
     """Carry the request out all the same, as a server does that breaks down while it answers."""
 
@@ -89,7 +90,7 @@ class FakeGitHub:
                 failure.times -= 1
                 if failure.after:
                     self._carry_out(request)
-                return failure.status, {"message": "scripted"}, failure.headers
+                return failure.status, failure.body, failure.headers
         return self._carry_out(request)
 
     def _carry_out(self, request: Request) -> tuple[Any, ...]:

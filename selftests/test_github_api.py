@@ -44,13 +44,28 @@ def test_every_page_is_read(server: FakeGitHub, api: GitHub) -> None:
 
 
 def test_a_page_of_another_host_is_not_followed(server: FakeGitHub, api: GitHub) -> None:
-    for place in ("http://127.0.0.1:1/repos", f"{server.url}.example/repos"):
-        server.failures = [Failure(".*", 200, headers={"Link": f'<{place}>; rel="next"'})]
-        with pytest.raises(ApiError, match="did not answer with a list"):
-            list(api.pages(COMMENTS))
-    server.failures = []
-    add_comments(server, "a")
-    assert len(list(api.pages(COMMENTS))) == 1
+    with FakeGitHub() as other:
+        for place in (other.url, f"{server.url}.example", "file:///etc/passwd"):
+            server.failures = [Failure(".*", 200, headers={"Link": f'<{place}/x>; rel="next"'}, body=["first"])]
+            assert list(api.pages(COMMENTS)) == ["first"]
+        assert other.requests == []
+    server.failures = [
+        Failure(".*", 200, headers={"Link": f'<{server.url}{COMMENTS}?per_page=1>; rel="next"'}, body=["1"])
+    ]
+    add_comments(server, "second")
+    assert len(list(api.pages(COMMENTS))) == 2
+
+
+def test_pages_without_end_are_refused(server: FakeGitHub, api: GitHub) -> None:
+    server.failures = [Failure(".*", 200, times=999, headers={"Link": f'<{server.url}/x>; rel="next"'}, body=[])]
+    with pytest.raises(ApiError, match="more than 30 pages"):
+        list(api.pages(COMMENTS))
+    server.failures = [Failure(".*", 200, body={"not": "a list"})]
+    with pytest.raises(ApiError, match="did not answer with a list"):
+        list(api.pages(COMMENTS))
+    server.failures = [Failure(".*", 200, body=b"[" * 100_000)]
+    with pytest.raises(ApiError, match="did not answer with JSON"):
+        list(api.pages(COMMENTS))
 
 
 def test_a_server_error_is_tried_again_and_a_lasting_one_is_told(

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 
-from grader.reports.annotations import annotate
+from grader.reports.annotations import Annotation, annotate
 from grader.reports.github import MESSAGE_BYTES, PER_REQUEST, PER_STEP, check_runs, command, workflow_commands
 from grader.reports.gitlab import code_quality
 from grader.reports.junit import junit_xml
@@ -135,6 +135,12 @@ def test_a_log_command_cannot_be_broken_out_of() -> None:
         assert lines[0].isprintable()
         assert not re.search(r"::(set-output|error file=x)|##\[", lines[0][8:])
     assert command("notice", "50% of\nit") == "::notice ::50%25 of%0Ait"
+
+
+def test_a_title_is_cut_where_githubs_ends() -> None:
+    note = Annotation("rmsnorm", Location("a.py", 1), "t" * 999, "message", "exception", ("test_a",))
+    (line,) = workflow_commands([note])
+    assert f"title={'t' * 250}::" in line
 
 
 def test_a_log_says_where_there_is_more() -> None:

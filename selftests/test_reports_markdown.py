@@ -95,6 +95,12 @@ def test_everything_fits_and_says_so_where_it_does_not() -> None:
     summary = markdown.summary([huge])
     assert len(summary.encode()) <= markdown.SUMMARY_BYTES < 1024 * 1024
     assert "More did not fit here" in summary
+    parts = ["€" * 30, "x" * 500, *("y" * 40 for _ in range(50))]
+    cut = markdown.fitted(parts, 900)
+    assert 800 < len(cut.encode()) <= 900
+    assert cut.startswith(parts[0])
+    assert cut.endswith(markdown.LEFT_OUT)
+    assert markdown.fitted(parts, 9000) == "\n".join(parts)
     small = markdown.summary([hostile(["x"])])
     assert "More did not fit" not in small
 

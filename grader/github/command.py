@@ -20,7 +20,7 @@ from grader.reports.options import write_reports
 from grader.results import SubmissionResult, grade_data
 from grader.sandbox import Level, acceptable
 from grader.session import Settings
-from grader.table import console, grade_table
+from grader.table import console, grade_table, messages
 from nanolm.course import EXERCISES
 
 OK, FAILED, USAGE, UNGRADABLE, CANNOT_START = 0, 1, 2, 3, 4
@@ -46,10 +46,14 @@ def grade_hand_in(options: argparse.Namespace, settings: Settings) -> int:
         return CANNOT_START
     name = f"pull-{pulls[0]}" if pulls else f"commit-{told.commit[:12]}"
     result, sources = _graded(handed, name, settings)
-    _show([result])
+    _show(result, with_messages=options.messages)
     status = write_reports(options, [result], [sources])
     if options.json:
-        write_json(options.json, grade_data([result]))
+        try:
+            write_json(options.json, grade_data([result]))
+        except OSError as error:
+            print(f"nanolm grade: {str(options.json)!r} could not be written: {error.strerror}", file=sys.stderr)
+            status = USAGE
     problems = _write(run, [result], [sources], publish.Target(told.commit, tuple(pulls)), api)
     if not pulls:
         print("No open pull request has this commit at its head any more: no comment was written.")
@@ -97,8 +101,11 @@ def _graded(handed: Handed, name: str, settings: Settings) -> tuple[SubmissionRe
     return result, {file: SourceFile(f"exercises/{file}", source.text) for file, source in texts.items()}
 
 
-def _show(results: Sequence[SubmissionResult]) -> None:
-    console().print(grade_table(results))
+def _show(result: SubmissionResult, *, with_messages: bool) -> None:
+    out = console()
+    out.print(grade_table([result]))
+    for line in messages([result]) if with_messages else ():
+        out.print(line)
 
 
 def _write(
