@@ -8,7 +8,7 @@ READY  := $(VENV)/.ready
 TORCH_INDEX ?=
 TORCH := $(shell sed -n 's/^\(torch==[^ ]*\).*/\1/p' requirements.lock)
 
-.PHONY: help setup doctor demo test lint sync-check sync fingerprints verify lock clean
+.PHONY: help setup doctor demo test lint sync-check sync release fingerprints verify lock clean
 
 help:
 	@echo "make demo          build a class of submissions, grade it, show the table"
@@ -17,6 +17,7 @@ help:
 	@echo "make doctor        is this machine ready?"
 	@echo "make lint          ruff, mypy, workflows"
 	@echo "make sync          generate exercises/ from solutions/ (sync-check proves it is current)"
+	@echo "make release       the notebooks of source/ and release/ from their texts"
 	@echo "make fingerprints  store what each banked mistake gives on the probe inputs"
 	@echo "make verify        the kill matrix"
 	@echo "make clean         remove what the targets above have made"
@@ -80,6 +81,10 @@ sync: $(READY)
 
 sync-check: $(READY)
 	@$(BIN)/nanolm sync --check
+	@$(BIN)/nanolm notebooks --check
+
+release: $(READY)
+	@$(BIN)/nanolm notebooks
 
 fingerprints: $(READY)
 	@$(BIN)/nanolm fingerprints

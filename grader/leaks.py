@@ -25,7 +25,8 @@ class ReleaseError(RuntimeError):
 class Secrets:
     """What must not stand in the students' copy, and the search for it.
 
-    Four things are leaks; blank space is normalised, and of a notebook every string is read.
+    Four things are leaks; blank space is normalised, and a notebook is read cell by cell and as a whole, every string
+    of it. One that holds an output or an attachment is refused: nobody reads a picture.
 
     1. A file of `mistakes/`, whole.
     2. Anything that looks like a solution marker.
@@ -77,21 +78,26 @@ class Secrets:
             text = data.decode("utf-8")
         except UnicodeDecodeError:
             return None if name.endswith(BINARY) else f"{name} is not text, so nobody can say what is in it"
-        lines = _lines_of(name, text)
+        for place, lines in _parts(name, text):
+            if found := self._leak_in(f"{name}{place}", lines):
+                return found
+        return None
+
+    def _leak_in(self, place: str, lines: list[str]) -> str | None:
         for number, line in enumerate(lines, 1):
             if MARKER_LIKE.search(line):
-                return f"{name} line {number} looks like a solution marker: {line.strip()[:80]!r}"
+                return f"{place} line {number} looks like a solution marker: {line.strip()[:80]!r}"
         plain = [_plain(line) for line in lines]
         whole, joined = set(plain), "\n".join(plain)
         for secret, origin in self.region_lines.items():
             if secret in whole or (len(secret) >= ANYWHERE and secret in joined):
                 number = next(n for n, line in enumerate(plain, 1) if secret in line)
-                return f"{name} line {number} holds a line of a solution in {origin}: {secret!r}"
+                return f"{place} line {number} holds a line of a solution in {origin}: {secret!r}"
         code = list(_code(lines))
         for start in range(len(code) - RUN_LINES + 1):
             run = tuple(line for _, line in code[start : start + RUN_LINES])
             if run in self.runs:
-                return f"{name} line {code[start][0]} begins with lines of {self.runs[run]}: {run[0]!r}"
+                return f"{place} line {code[start][0]} begins with lines of {self.runs[run]}: {run[0]!r}"
         return None
 
 
@@ -114,14 +120,24 @@ def _without_docstrings(text: str) -> str:
     return "\n".join(lines)
 
 
-def _lines_of(name: str, text: str) -> list[str]:
-    """The lines that a person sees: a notebook's are inside its JSON strings."""
-    if name.endswith(".ipynb"):
-        try:
-            return "\n".join(_strings(json.loads(text))).splitlines()
-        except json.JSONDecodeError as error:
-            raise ReleaseError(f"nothing was written, because {name} is not a notebook: {error}") from error
-    return text.splitlines()
+def _parts(name: str, text: str) -> Iterator[tuple[str, list[str]]]:
+    """The lines that a person sees: of a notebook cell by cell, then every string that it holds, in one piece."""
+    if not name.endswith(".ipynb"):
+        yield "", text.splitlines()
+        return
+    try:
+        content = json.loads(text)
+        cells = [(str(cell.get("id", number)), cell) for number, cell in enumerate(content["cells"], 1)]
+    except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise ReleaseError(f"nothing was written, because {name} is not a notebook: {error}") from error
+    for cell_id, cell in cells:
+        if cell.get("outputs") or cell.get("attachments"):
+            raise ReleaseError(
+                f"nothing was written, because {name} cell {cell_id} holds an output or an attachment, in which an "
+                "answer could stand: run `nanolm notebooks`"
+            )
+        yield f" cell {cell_id}", "\n".join(_strings(cell.get("source", ""))).splitlines()
+    yield "", "\n".join(_strings(content)).splitlines()
 
 
 def _strings(value: Any) -> Iterator[str]:

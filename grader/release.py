@@ -142,7 +142,8 @@ def project_files(root: Path, *, notebooks: bool = False) -> dict[str, str]:
             f"| {each.id} | `exercises/{each.file}` | {each.points:g} | {each.section} |" for each in EXERCISES.values()
         ),
         "FIRST_RUN": first_run(),
-        "NOTEBOOKS": " A notebook from `release/` may stand for the file of its exercises." if notebooks else "",
+        "NOTEBOOKS": " A notebook from `release/` may stand for the file of its exercise." if notebooks else "",
+        "IN_NOTEBOOKS": (TEMPLATES / "notebooks.md.in").read_text(encoding="utf-8") if notebooks else "",
     }
     made = {name: _fill(template, values) for name, template in PROJECT_FILES.items()}
     if tomllib.loads(made["pyproject.toml"])["tool"]["pytest"] != ours["tool"]["pytest"]:

@@ -9,26 +9,60 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Exercise:
-    """One graded exercise; `file` is its name inside `exercises/`, `points` what its tests add up to."""
+    """One graded exercise; `file` is its name inside `exercises/`, `points` what its tests add up to.
+
+    `names` are the classes and functions that it asks for.
+    """
 
     id: str
     file: str
     points: float
     section: str
+    names: tuple[str, ...]
 
 
 EXERCISES: dict[str, Exercise] = {
     exercise.id: exercise
     for exercise in (
-        Exercise("rmsnorm", "modules.py", 14.0, "M6 §5, W6"),
-        Exercise("swiglu", "modules.py", 12.0, "M6 §8, W6"),
-        Exercise("budget", "budget.py", 12.0, "M6 §9, §10, W6"),
-        Exercise("qk_norm", "qk_norm.py", 12.0, "M6 §7"),
-        Exercise("mhc", "hyper_connections.py", 16.0, "M6 §12, W6"),
-        Exercise("placement", "block.py", 10.0, "M6 §4, §6, W6"),
-        Exercise("gpt_oss", "gpt_oss.py", 8.0, "M6 §9, §15"),
-        Exercise("elementwise", "elementwise.py", 6.0, "M6 §11"),
-        Exercise("numpy_bridge", "numpy_bridge.py", 10.0, "M6 §5, §8, §9, §13"),
+        Exercise("rmsnorm", "modules.py", 14.0, "M6 §5, W6", ("RMSNorm",)),
+        Exercise("swiglu", "modules.py", 12.0, "M6 §8, W6", ("SwiGLU",)),
+        Exercise(
+            "budget",
+            "budget.py",
+            12.0,
+            "M6 §9, §10, W6",
+            ("swiglu_ffn_dim", "ffn_params", "attention_params", "block_params", "model_params"),
+        ),
+        Exercise(
+            "qk_norm",
+            "qk_norm.py",
+            12.0,
+            "M6 §7",
+            ("l2_qk_scores", "per_head_rms_norm", "full_width_rms_norm", "soft_cap"),
+        ),
+        Exercise(
+            "mhc",
+            "hyper_connections.py",
+            16.0,
+            "M6 §12, W6",
+            ("sinkhorn", "mix_streams", "hyper_connection_step", "mhc_step"),
+        ),
+        Exercise(
+            "placement",
+            "block.py",
+            10.0,
+            "M6 §4, §6, W6",
+            ("pre_norm_step", "post_norm_step", "peri_norm_step", "output_norm_step", "forward_scale"),
+        ),
+        Exercise("gpt_oss", "gpt_oss.py", 8.0, "M6 §9, §15", ("split_gate_up", "clamped_swiglu")),
+        Exercise("elementwise", "elementwise.py", 6.0, "M6 §11", ("DyT", "DyISRU")),
+        Exercise(
+            "numpy_bridge",
+            "numpy_bridge.py",
+            10.0,
+            "M6 §5, §8, §9, §13",
+            ("rms_norm", "layer_norm", "stable_sigmoid", "silu", "gelu", "gelu_sigmoid", "swiglu", "swiglu_mlp"),
+        ),
     )
 }
 

@@ -22,17 +22,17 @@ def run_cell(tmp_path: Path, bank_file: str, call: str) -> subprocess.CompletedP
 
 
 def test_a_right_answer_passes(tmp_path: Path) -> None:
-    done = run_cell(tmp_path, "accepted/rmsnorm/addcmul.py", 'print("all:", check("rmsnorm", globals()))')
+    done = run_cell(tmp_path, "accepted/rmsnorm/addcmul.py", 'print("points:", check("rmsnorm", globals()))')
     assert "rmsnorm         14.0 / 14.0  passed" in done.stdout, done.stdout + done.stderr
-    assert "all: True" in done.stdout
+    assert "points: 14.0" in done.stdout
     assert "scoreboard: notebook" in done.stdout
     assert "swiglu" not in done.stdout, "only the exercise that was asked for"
 
 
 def test_a_mistake_is_named(tmp_path: Path) -> None:
-    done = run_cell(tmp_path, "rejected/rmsnorm/centering.py", 'print("all:", check("rmsnorm", globals()))')
+    done = run_cell(tmp_path, "rejected/rmsnorm/centering.py", 'print("points:", check("rmsnorm", globals()))')
     assert "mistake: rmsnorm-centering" in done.stdout, done.stdout + done.stderr
-    assert "all: False" in done.stdout
+    assert "points: 10.5" in done.stdout
 
 
 def test_the_from_scratch_rule_reads_the_cells(tmp_path: Path) -> None:

@@ -273,12 +273,32 @@ def test_a_notebook_is_read_as_a_person_sees_it(course: Path, tmp_path: Path) ->
     path = course / "release" / "norms.ipynb"
     path.parent.mkdir()
     path.write_text(notebook(["x = 1\n", f"    {secret_line(course)}\n"]))
-    refused(course, tmp_path / "copy", r"release/norms\.ipynb line \d+ holds a line of a solution")
+    refused(course, tmp_path / "copy", r"release/norms\.ipynb cell 1 line 2 holds a line of a solution")
     centering = forward_of(course / "mistakes" / "rejected" / "rmsnorm" / "centering.py")
     path.write_text(notebook(centering.splitlines(keepends=True)))
-    refused(course, tmp_path / "copy", r"release/norms\.ipynb line \d+ begins with lines of mistakes/")
+    refused(course, tmp_path / "copy", r"release/norms\.ipynb cell 1 line \d+ begins with lines of mistakes/")
     path.write_text("not JSON")
     refused(course, tmp_path / "copy", "not a notebook")
+    secrets = Secrets(course)
+    for text in ("[]", '{"cells": 3}', '{"cells": [3]}', "{}"):
+        with pytest.raises(ReleaseError, match="not a notebook"):
+            secrets.leak("release/norms.ipynb", text.encode())
+
+
+def test_an_answer_in_two_cells_a_title_or_an_output_is_seen(course: Path, tmp_path: Path) -> None:
+    path = course / "release" / "norms.ipynb"
+    path.parent.mkdir()
+    centering = forward_of(course / "mistakes" / "rejected" / "rmsnorm" / "centering.py").splitlines(keepends=True)
+    whole = json.loads(notebook(centering))
+    halves = [{**whole["cells"][0], "source": part} for part in (centering[:3], centering[3:])]
+    path.write_text(json.dumps({**whole, "cells": halves}))
+    refused(course, tmp_path / "copy", r"release/norms\.ipynb .*begins with lines of mistakes/")
+    path.write_text(json.dumps({**json.loads(notebook(["x = 1"])), "metadata": {"title": secret_line(course)}}))
+    refused(course, tmp_path / "copy", r"release/norms\.ipynb line \d+ holds a line of a solution")
+    shown = json.loads(notebook(["x = 1"]))
+    shown["cells"][0]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "1"}]
+    path.write_text(json.dumps(shown))
+    refused(course, tmp_path / "copy", "cell 1 holds an output or an attachment")
 
 
 @pytest.mark.parametrize("kind", ["rejected", "pairs", "accepted"])

@@ -55,7 +55,7 @@ def command(arguments: Sequence[str]) -> int:
     except Unfinished as unfinished:
         print(f"{experiment.name} on {choice.package}/: {unfinished}", file=sys.stderr)
         return 1
-    show(experiment, result, choice.package)
+    show(experiment, result, f"{choice.package}/")
     if options.plot:
         from nanolm.experiments.figure import save
 
@@ -86,8 +86,8 @@ def show(experiment: Experiment, result: Result, name: str) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False, markup=False, soft_wrap=not sys.stdout.isatty())
-    console.print(f"{experiment.name}: {experiment.title} ({experiment.section}), by {name}/")
+    console = Console(highlight=False, markup=False, soft_wrap=not sys.stdout.isatty(), force_jupyter=False)
+    console.print(f"{experiment.name}: {experiment.title} ({experiment.section}), by {name}")
     for table in result.tables:
         grid = Table(*table.columns, title=table.title or None, title_justify="left", box=box.SIMPLE_HEAD)
         for column in grid.columns[1:]:

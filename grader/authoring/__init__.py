@@ -1,0 +1,1 @@
+"""The notebooks: from texts and solutions to the instructors' notebooks, and from these to the students'."""
