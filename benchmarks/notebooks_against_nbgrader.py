@@ -102,6 +102,7 @@ def ours(folder: Path, count: int) -> dict[str, Cost]:
         "verdicts in workers": timed([*program, "verdicts", *last], here),
         "nbgrader's gradebook": timed([*program, "grade", "--no-feedback", *last], here),
     }
+    known = timed([*program, "verdicts", *last], here)
     with_feedback = timed([*program, "grade", *last], here)
     shutil.rmtree(here / "grading")
     whole = timed([*program, "grade", str(entries), *last], here)
@@ -110,7 +111,7 @@ def ours(folder: Path, count: int) -> dict[str, Cost]:
     return {
         **steps,
         "making an empty gradebook, once": steps["making an empty gradebook, once"] - start,
-        "verdicts in workers": steps["verdicts in workers"] - start,
+        "verdicts in workers": steps["verdicts in workers"] - known,
         "nbgrader's gradebook": steps["nbgrader's gradebook"] - start,
         "feedback pages": with_feedback - steps["nbgrader's gradebook"],
         "starting (Python, torch, nbgrader)": start,
