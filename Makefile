@@ -8,14 +8,15 @@ READY  := $(VENV)/.ready
 TORCH_INDEX ?=
 TORCH := $(shell sed -n 's/^\(torch==[^ ]*\).*/\1/p' requirements.lock)
 
-.PHONY: help setup doctor demo test lint sync-check sync release fingerprints verify lock clean
+.PHONY: help setup doctor demo grade test lint sync-check sync release fingerprints verify lock clean
 
 help:
 	@echo "make demo          build a class of submissions, grade it, show the table"
 	@echo "make test          everything: reference, proofs, kill matrix, self-tests"
+	@echo "make grade         grade notebooks with nbgrader: FROM=downloads.zip ROSTER=roster.csv"
 	@echo "make setup         create $(VENV) from requirements.lock"
 	@echo "make doctor        is this machine ready?"
-	@echo "make lint          ruff and mypy"
+	@echo "make lint          ruff, mypy, workflows"
 	@echo "make sync          generate exercises/ from solutions/ (sync-check proves it is current)"
 	@echo "make release       the notebooks of source/ and release/ from their texts"
 	@echo "make fingerprints  store what each banked mistake gives on the probe inputs"
@@ -58,6 +59,10 @@ doctor: $(READY)
 demo: $(READY)
 	@$(BIN)/nanolm demo --into demo
 
+# The instructor's loop: FROM is a download of the class (leave it out to go on), ROSTER a CSV with id and name.
+grade: $(READY)
+	@$(BIN)/nanolm course grade $(if $(FROM),"$(FROM)") $(if $(ROSTER),--roster "$(ROSTER)")
+
 test: $(READY)
 	@echo "── the reference passes every graded test"
 	@NANOLM_IMPL=solutions $(BIN)/pytest -q tests
@@ -72,6 +77,9 @@ lint: $(READY)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@$(BIN)/zizmor --offline --quiet .github/workflows
+	@if command -v actionlint > /dev/null; then actionlint; fi
 
 sync: $(READY)
 	@$(BIN)/nanolm sync

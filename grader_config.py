@@ -28,6 +28,7 @@ c.CourseDirectory.ignore = [
     "texts",
     "answers",
     ".hypothesis",
+    "collected.json",
 ]
 
 # A released answer cell raises the task that its solution's marker names, exactly as the stub in exercises/ does.

@@ -97,10 +97,12 @@ def ours(folder: Path, count: int) -> dict[str, Cost]:
     program = [str(PROGRAMS / "nanolm"), "course"]
     last = ["--course", str(here), "--isolation", "best"]
     steps = {
+        "making an empty gradebook, once": timed([*program, "grade", *last], here),
         "collecting": timed([*program, "collect", str(entries), "--course", str(here)], here),
         "verdicts in workers": timed([*program, "verdicts", *last], here),
         "nbgrader's gradebook": timed([*program, "grade", "--no-feedback", *last], here),
     }
+    known = timed([*program, "verdicts", *last], here)
     with_feedback = timed([*program, "grade", *last], here)
     shutil.rmtree(here / "grading")
     whole = timed([*program, "grade", str(entries), *last], here)
@@ -108,6 +110,8 @@ def ours(folder: Path, count: int) -> dict[str, Cost]:
     print(f"our scores: {sorted({line.split(',')[5] for line in _rows(here)[1:]})}")
     return {
         **steps,
+        "making an empty gradebook, once": steps["making an empty gradebook, once"] - start,
+        "verdicts in workers": steps["verdicts in workers"] - known,
         "nbgrader's gradebook": steps["nbgrader's gradebook"] - start,
         "feedback pages": with_feedback - steps["nbgrader's gradebook"],
         "starting (Python, torch, nbgrader)": start,

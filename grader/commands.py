@@ -11,6 +11,7 @@ from pathlib import Path
 
 from grader.house import HouseError, find_root
 from grader.ledger import Ledger, LedgerError
+from grader.reports.options import add_report_options, report_run, unwritable_report
 from grader.sandbox import BEST, CHOICES, Level
 from grader.session import CannotStart, Settings
 from nanolm.course import EXERCISES, exercise_files
@@ -55,12 +56,18 @@ def grade(arguments: Sequence[str]) -> int:
                         help="students (columns id, name): who has handed in nothing gets a row too")  # fmt: skip
     parser.add_argument("--replay", metavar="NAME",
                         help="run NAME's submission once more and compare with --ledger")  # fmt: skip
+    add_report_options(parser)
     options = parser.parse_args(arguments)
     if options.replay is not None:
         if options.ledger is None or options.paths or options.classes:
             parser.error("--replay NAME needs --ledger FILE and no submission: it runs what the ledger has kept")
         return _guarded(lambda: _replay(options))
-    if not options.paths and not options.classes:
+    if problem := unwritable_report(options, _unwritable):
+        parser.error(problem)
+    hand_in = options.github and not options.paths and not options.classes
+    if hand_in and (options.ledger or options.roster):
+        parser.error("--github without a PATH grades one pull request: it takes no --ledger and no --roster")
+    if not options.paths and not options.classes and not hand_in:
         parser.error("name at least one submission, or a folder of them with --class DIR")
     if options.ledger and (problem := _unwritable(options.ledger)):
         parser.error(f"--ledger: {problem}")
@@ -73,6 +80,8 @@ def grade(arguments: Sequence[str]) -> int:
         parser.error(f"--json: {problem}")
     if options.json and options.json.is_dir():
         parser.error(f"--json: {str(options.json)!r} is a folder")
+    if hand_in:
+        return _guarded(lambda: _grade_hand_in(options))
     return _guarded(lambda: _grade(parser, options))
 
 
@@ -135,7 +144,13 @@ def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
             print(f"nanolm grade: {str(options.json)!r} could not be written: {error.strerror}", file=sys.stderr)
             return USAGE
         out.print(f"Grades are in {options.json}.")
-    return UNGRADABLE if ungradable else OK
+    return report_run(options, paths, results) or (UNGRADABLE if ungradable else OK)
+
+
+def _grade_hand_in(options: argparse.Namespace) -> int:
+    from grader.github.command import grade_hand_in
+
+    return grade_hand_in(options, _settings(find_root(options.course), options))
 
 
 def _settings(root: Path, options: argparse.Namespace) -> Settings:

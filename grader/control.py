@@ -87,6 +87,8 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
 Request = Confine | Fork | Usage | End
 Answer = Ready | Confined | Forked | Used | Ended | Failed
 
+_DECODER = msgspec.json.Decoder(Request | Answer)  # made at once: the zygote hides the modules that it is read from
+
 
 class ControlClosed(Exception):
     """The other side of the control socket is gone, or speaks nonsense."""
@@ -118,7 +120,7 @@ class ControlChannel:
                 line += data
                 if not data or len(line) > MAX_LINE:
                     raise ControlClosed("end of messages")
-            return msgspec.json.decode(bytes(line), type=Request | Answer), fds
+            return _DECODER.decode(bytes(line)), fds
         except (OSError, msgspec.MsgspecError, ControlClosed) as error:
             for fd in fds:
                 os.close(fd)

@@ -12,13 +12,13 @@ from pathlib import Path
 from grader.bank import given
 from grader.circumstances import circumstances, described
 from grader.ledger import Known, Ledger, Recording
-from grader.notebooks.released import Released, released
+from grader.notebooks.released import released
 from grader.pool import grade_all
 from grader.results import SubmissionResult
 from grader.roster import Student, assign
 from grader.sandbox import acceptable
 from grader.session import Job, Settings
-from grader.submissions import MAX_NAME, name_submissions, read_submission
+from grader.submissions import MAX_NAME, Submission, name_submissions, read_submission
 from grader.table import stepping
 from nanolm.course import EXERCISES, exercise_files
 from nanolm.untrusted import printable
@@ -27,22 +27,30 @@ MISSING = "Nothing was handed in under this id."
 
 
 def grade_paths(
-    paths: Sequence[Path],
+    paths: Sequence[Path], settings: Settings, *, processes: int | None = None, ledger: Path | None = None
+) -> list[SubmissionResult]:
+    """Read and grade submissions in the order given, under their paths' tails. Raises CannotStart, LedgerError."""
+    course = released(settings.root)
+    submissions = [
+        read_submission(path, exercise_files(), name=name, released=course)
+        for path, name in zip(paths, name_submissions(paths), strict=True)
+    ]
+    return grade_submissions(submissions, settings, processes=processes, ledger=ledger)
+
+
+def grade_submissions(
+    submissions: Sequence[Submission],
     settings: Settings,
     *,
     processes: int | None = None,
     ledger: Path | None = None,
-    names: Sequence[str] | None = None,
 ) -> list[SubmissionResult]:
-    """Grade submissions in the order given, under the names given or under their paths' tails.
-
-    Raises CannotStart, LedgerError.
+    """Grade submissions that have been read. Raises CannotStart, LedgerError.
 
     With a ledger, verdicts that it has are taken from it, and new ones are written into it as they are given.
     """
     ours = given(settings.root)
-    course = released(settings.root)
-    jobs = [_job(path, name, ours, course) for path, name in zip(paths, names or name_submissions(paths), strict=True)]
+    jobs = [_job(submission, ours) for submission in submissions]
     recording = Recording(ledger, circumstances(settings)) if ledger else None
     if recording:
         jobs = _look_up(jobs, recording, settings)
@@ -52,7 +60,7 @@ def grade_paths(
 def grade_jobs(
     jobs: Sequence[Job], settings: Settings, *, processes: int | None = None, recording: Recording | None = None
 ) -> list[SubmissionResult]:
-    """Grade submissions that have been read."""
+    """Grade jobs."""
     with stepping("grading", len(jobs)) as step:
         results = grade_all(jobs, settings, lambda result: step(), processes=processes, recording=recording)
     # A submission that never reached the tests still has the exercises' full points as its maximum.
@@ -60,8 +68,7 @@ def grade_jobs(
     return [replace(result, max_score=result.max_score or full) for result in results]
 
 
-def _job(path: Path, name: str, ours: dict[str, str], course: Released) -> Job:
-    submission = read_submission(path, exercise_files(), name=name, released=course)
+def _job(submission: Submission, ours: dict[str, str]) -> Job:
     return Job(
         name=submission.name,
         texts={**submission.files, **ours},

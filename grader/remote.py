@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 
 from grader.connection import ConnectionEnded
-from grader.wire import Frame, Kind, WireError, decode_fault, decode_reply, encode_call, encode_load
+from grader.wire import Frame, Kind, WireError, decode_fault, decode_reply, encode_call, encode_load, numbered
 from grader.workers import InfrastructureError, Limits, WorkerHandle, Zygote
 from nanolm.protocol import Call, Outcome, Reply, StudentFault
 
@@ -33,15 +34,17 @@ class WorkerBackend:
         self._sequence = 0
         self._wall_spent = 0.0
         self._wall_checked = 0.0  # up to here the CPU time has been looked at too
+        self._cpu_allowed = self.limits.cpu_seconds
         self._cpu_spent = 0.0  # by workers of this test that have ended
         self._cpu_before = 0.0  # what the present worker had used before this test, or a tick earlier
         self._wall_unwatched = 0.0  # spent in tests since the worker's CPU time was last asked for
 
-    def start_test(self) -> None:
-        """Give the next test its full time; a worker that has died since the last one is replaced.
+    def start_test(self, cpu_seconds: float = math.inf) -> None:
+        """Give the next test its full time, or so much if that is less; a worker that has died meanwhile is replaced.
 
         Its CPU time is asked for only after tests that took time: one more tick of a test's two seconds is no matter.
         """
+        self._cpu_allowed = min(self.limits.cpu_seconds, cpu_seconds)
         self._wall_unwatched += self._wall_spent
         self._wall_spent = self._wall_checked = self._cpu_spent = 0.0
         if self._worker is None:  # the next one brings its own
@@ -67,23 +70,26 @@ class WorkerBackend:
 
         A call that cannot be encoded is a mistake of the test: CannotEncode, before anything is sent.
         """
+        return self.read(self.ask(encode_call(call, 0)), call)
+
+    def ask(self, frame: bytes) -> Frame:
+        """Send a call's frame to the worker and wait for its answer, which nobody has looked into yet.
+
+        Raises StudentFault where there is none: a time-out, a death, trouble of ours.
+        """
         self._sequence += 1
-        frame = encode_call(call, self._sequence)
         try:
             worker = self._worker or self._fork()
             if self._wall_spent - self._wall_checked >= TICK_SECONDS:
                 self._check_time(worker)
-            answer = self._exchange(worker, frame)
+            answer = self._exchange(worker, numbered(frame, self._sequence))
             if answer.sequence != self._sequence:
                 raise WireError("an answer to another call")
-            if answer.kind != Kind.FAULT:
-                return decode_reply(answer, call)
-            fault = decode_fault(answer)
+            return answer
         except ConnectionEnded:
             fault = self._death()
         except WireError as error:
-            self.end()
-            fault = StudentFault(Outcome.CRASHED, f"its reply could not be read: {error}")
+            fault = self._unreadable(error)
         except (InfrastructureError, OSError) as error:
             self.end()
             fault = StudentFault(Outcome.INFRASTRUCTURE, str(error))
@@ -91,6 +97,20 @@ class WorkerBackend:
             self.end()  # interrupted in the middle of a call: the worker's next words would answer this one
             raise
         raise fault
+
+    def read(self, answer: Frame, call: Call) -> Reply:
+        """The reply in a worker's answer; raises StudentFault: the one in it, or for an answer that is none."""
+        try:
+            if answer.kind != Kind.FAULT:
+                return decode_reply(answer, call)
+            fault = decode_fault(answer)
+        except WireError as error:
+            fault = self._unreadable(error)
+        raise fault
+
+    def _unreadable(self, error: WireError) -> StudentFault:
+        self.end()
+        return StudentFault(Outcome.CRASHED, f"its reply could not be read: {error}")
 
     def _fork(self) -> WorkerHandle:
         """A worker that holds the texts. No student code has run in it yet, so that any trouble is the grader's."""
@@ -135,10 +155,11 @@ class WorkerBackend:
 
     def _overrun(self, cpu: float) -> StudentFault | None:
         """The fault of a test that has used up its time, given the CPU seconds of all its workers."""
-        if cpu >= self.limits.cpu_seconds:
+        if cpu >= self._cpu_allowed:
+            used_up = " and this exercise had used up its own" if self._cpu_allowed < self.limits.cpu_seconds else ""
             return StudentFault(
                 Outcome.TIMEOUT,
-                f"stopped after {cpu:.1f} s of computing; a test may use {self.limits.cpu_seconds:g} s. "
+                f"stopped after {cpu:.1f} s of computing; a test may use {self.limits.cpu_seconds:g} s{used_up}. "
                 "Look for a loop that never ends, or for work that grows much faster than its input.",
             )
         if self._wall_spent >= self.limits.wall_seconds:

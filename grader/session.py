@@ -8,25 +8,31 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 
+from grader.behaviours import AskedBackend, Behaviours, Walk
 from grader.results import SubmissionResult, has_infrastructure
 from grader.sandbox import BEST
-from nanolm.course import EXERCISES
+from nanolm.course import EXERCISES, Exercise
 from nanolm.plugin import RUN, Run, graded, verdict_of
 from nanolm.protocol import Backend, Call, Outcome, Reply, StudentFault
 from nanolm.sources import display_name
 from nanolm.verdict import Verdict
 
 EXERCISE_SECONDS = 5.0
-"""Time that one exercise may lose to slow tests and time-outs; then its others are timed out without being run."""
+"""Time that one exercise may lose to slow tests and time-outs; then what has timed out in it is not called again."""
+
+LEAST_SECONDS = 0.5
+"""CPU time that a test gets all the same: a function that ends is right, whatever another one has used up."""
 
 UNUSED = ("logging", "unraisableexception", "threadexception", "faulthandler", "debugging", "stepwise", "setuponly")
 """Parts of pytest that act around every test and that nothing here needs; `logging` alone takes a third of its time."""
@@ -59,8 +65,8 @@ class Job:
 class GradingBackend(Backend, Protocol):
     """A backend whose student code can be given a new budget for a test and be ended."""
 
-    def start_test(self) -> None:
-        """A new test begins: its time budget is full."""
+    def start_test(self, cpu_seconds: float = math.inf) -> None:
+        """A new test begins: it has its full time, or what its exercise has left if that is less."""
 
     def end(self) -> None:
         """No more calls: end whatever runs the student's code."""
@@ -147,6 +153,8 @@ class GradingSession:
         self._make_backend = make_backend
         self._on_result = on_result
         self._verdicts: dict[str, Verdict] = {}
+        self._behaviours: dict[tuple[str, ...], Behaviours] = {}
+        self._walk: Walk | None = None
         self._run = Run(None)
         self._run.key = settings.key
         self._run.graded = True
@@ -170,10 +178,13 @@ class GradingSession:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take a verdict as its test ends; a failure outside the call itself is ours."""
         verdict = verdict_of(report)
-        if verdict is not None:
-            self._verdicts[verdict.test] = verdict
-            if verdict.outcome is not Outcome.TIMEOUT:  # that one stands after a second try only
-                self._stands(verdict)
+        if verdict is not None and (self._walk is None or self._walk.concludes(verdict)):
+            self._conclude(verdict)
+
+    def _conclude(self, verdict: Verdict) -> None:
+        self._verdicts[verdict.test] = verdict
+        if verdict.outcome is not Outcome.TIMEOUT:  # that one stands after a second try only
+            self._stands(verdict)
 
     def _stands(self, verdict: Verdict) -> None:
         assert self._job is not None
@@ -205,7 +216,7 @@ class GradingSession:
         self._job = job
         self._verdicts = dict(self._known(job, wanted))
         unknown = [item for item in wanted if item.nodeid not in self._verdicts]
-        self._try_items(session, job, unknown)
+        self._try_items(session, job, unknown, recall=True)
         troubled = [item for item in unknown if has_infrastructure([self._verdict(item)])]
         if troubled:
             self._try_items(session, job, troubled)
@@ -242,12 +253,12 @@ class GradingSession:
             if self._verdict(item).outcome is Outcome.TIMEOUT:
                 self._stands(self._verdict(item))
 
-    def _try_items(self, session: pytest.Session, job: Job, items: list[pytest.Item]) -> None:
+    def _try_items(self, session: pytest.Session, job: Job, items: list[pytest.Item], *, recall: bool = False) -> None:
         """Run tests; an error of our own outside them costs this submission its grade, and no other."""
         if not items:
             return
         try:
-            self._run_items(job, items)
+            self._run_items(job, items, recall=recall)
         except Exception as error:
             for item in items:
                 if item.nodeid not in self._verdicts:
@@ -255,28 +266,46 @@ class GradingSession:
         # pytest believes that a test is still set up when an error left it in the middle.
         session._setupstate.teardown_exact(None)
 
-    def _run_items(self, job: Job, items: list[pytest.Item]) -> None:
+    def _run_items(self, job: Job, items: list[pytest.Item], *, recall: bool) -> None:
         backend = self._make_backend(job.texts)
-        self._run.implementation.backend = submission = SubmissionBackend(job, backend)
         self._run.forget()
-        exercise, lost = None, 0.0
         try:
-            for position, item in enumerate(items):
-                if _exercise(item) != exercise:
-                    exercise, lost = _exercise(item), 0.0
-                    backend.end()
-                    self._run.implementation.notes.clear()
-                submission.time_is_up = lost >= EXERCISE_SECONDS
-                backend.start_test()
-                following = items[position + 1] if position + 1 < len(items) else None
-                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-                verdict = self._verdict(item)
-                if verdict.outcome is Outcome.TIMEOUT:
-                    lost += max(verdict.seconds, EXERCISE_SECONDS / 10)
-                else:
-                    lost += max(0.0, verdict.seconds - ORDINARY_SECONDS)
+            for exercise, tests in groupby(items, _exercise):
+                backend.end()
+                self._run.implementation.notes.clear()
+                self._run_exercise(job, backend, EXERCISES[exercise or ""], list(tests), recall=recall)
         finally:
             backend.end()
+
+    def _run_exercise(
+        self, job: Job, backend: GradingBackend, exercise: Exercise, items: list[pytest.Item], *, recall: bool
+    ) -> None:
+        """Run an exercise's tests, unless the submission answers as an earlier one did to the end."""
+        # Where there is no text to run, the file is what decides, not what comes back.
+        if not (recall and isinstance(backend, AskedBackend) and exercise.file in job.texts):
+            self._run_tests(job, backend, items)
+            return
+        tree = self._behaviours.setdefault(tuple(item.nodeid for item in items), Behaviours())
+        self._walk = walk = Walk(tree, backend)
+        try:
+            if not walk.down(self._conclude):
+                self._run_tests(job, walk, items)
+                walk.learn()
+        finally:
+            self._walk = None
+
+    def _run_tests(self, job: Job, backend: GradingBackend, items: list[pytest.Item]) -> None:
+        self._run.implementation.backend = submission = SubmissionBackend(job, backend)
+        lost = 0.0
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            submission.time_is_up = lost >= EXERCISE_SECONDS
+            backend.start_test(max(EXERCISE_SECONDS - lost, LEAST_SECONDS))
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            verdict = self._verdict(item)
+            if verdict.outcome is Outcome.TIMEOUT:
+                lost += max(verdict.seconds, EXERCISE_SECONDS / 10)
+            else:
+                lost += max(0.0, verdict.seconds - ORDINARY_SECONDS)
 
     def _verdict(self, item: pytest.Item) -> Verdict:
         """The verdict of a test; one that left none is a failure of ours, and earns nothing."""

@@ -7,7 +7,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -29,12 +38,24 @@ def console(stderr: bool = False) -> Console:
     return Console(stderr=stderr, width=None if terminal else PLAIN_WIDTH, highlight=False, markup=False, emoji=False)
 
 
+class Rate(ProgressColumn):
+    """Steps a second, or a minute where they are slow."""
+
+    def render(self, task: Task) -> Text:
+        """The recent speed, nothing before there is one."""
+        speed = task.finished_speed or task.speed
+        if not speed:
+            return Text("")
+        return Text(f"{speed:.1f}/s" if speed >= 1 else f"{60 * speed:.0f}/min")
+
+
 def progress(description: str) -> Progress:
     """A progress bar on stderr with rate and time left; silent where stderr is not a terminal."""
     return Progress(
         TextColumn(description),
         BarColumn(),
         MofNCompleteColumn(),
+        Rate(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         console=console(stderr=True),

@@ -52,6 +52,7 @@ __all__ = [
     "encode_load",
     "encode_ready",
     "encode_reply",
+    "numbered",
 ]
 
 MAGIC = b"NLM1"
@@ -157,6 +158,12 @@ def encode_call(call: Call, sequence: int) -> bytes:
             raise CannotEncode(f"scalar {name} is a {type(value).__name__}")
         scalars[name] = _packed(value)
     return _frame(Kind.CALL, sequence, CallBody(call.entry, scalars, strides, call.return_arguments), groups)
+
+
+def numbered(frame: bytes, sequence: int) -> bytes:
+    """A frame of ours with another sequence number."""
+    magic, kind, _, json_size, array_size = HEADER.unpack_from(frame)
+    return HEADER.pack(magic, kind, sequence, json_size, array_size) + frame[HEADER.size :]
 
 
 def encode_reply(reply: Reply, sequence: int) -> bytes:

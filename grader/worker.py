@@ -63,6 +63,7 @@ def main(
     allowance: Allowance,
     confinement: Confinement,
     parent: int,
+    fence: fences.TorchFence,
     canaries: list[str] | None = None,
 ) -> None:
     """Become a worker; called in the fork, returns when the grader hangs up, or when the canaries have been tried."""
@@ -79,7 +80,7 @@ def main(
     connection = socket.socket(fileno=SOCKET_FD)
     lock_down(confinement, allowance.scratch)
     if canaries is None:
-        serve(connection)
+        serve(connection, fence)
         return
     for result in try_all(canaries, allowance.scratch):
         connection.sendall(json.dumps(result).encode() + b"\n")
@@ -116,7 +117,7 @@ def _limit(allowance: Allowance) -> None:
                 raise  # elsewhere some limits cannot be set, and isolation is reported as weak anyway
 
 
-def serve(connection: socket.socket) -> None:
+def serve(connection: socket.socket, fence: fences.TorchFence) -> None:
     """Load the submission's texts, say so, then answer every call in turn."""
     inbox = Inbox()
     load = _receive(connection, inbox)
@@ -125,8 +126,7 @@ def serve(connection: socket.socket) -> None:
     source = TextSource(decode_load(load))
     source.install()
     executor = Executor(source)
-    guard = Guard(connection)
-    fences.hide_the_house()
+    guard = Guard(connection, fence)
     connection.sendall(encode_ready())
     while (frame := _receive(connection, inbox)) is not None:
         call = decode_call(frame)
@@ -142,8 +142,9 @@ class Guard:
     grader at once and ends this process: no code of the submission can catch that, and the grader remembers it.
     """
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, fence: fences.TorchFence) -> None:
         self._connection = connection
+        self._fence = fence
         self._sequence = 0
         self._blocked: set[str] = set()
 
@@ -155,7 +156,7 @@ class Guard:
             self._blocked.add(exercise)
             operators.block(FORBIDDEN_OPERATORS.get(exercise, ()), self._refuse)
             if exercise in WITHOUT_TORCH:
-                fences.fence_torch(lambda name: self._refuse(operators.torch_fault(name)))
+                self._fence.put_up(lambda name: self._refuse(operators.torch_fault(name)))
 
     def watching(self, call: Call) -> AbstractContextManager[object]:
         """Around a call: its exercise may be one that is written without torch."""

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import torch
 
-from grader import linux, scratch, wire, worker
+from grader import fences, linux, scratch, wire, worker
 from grader.control import (
     Answer,
     Confine,
@@ -46,8 +46,6 @@ PRELOADED = (
     "numpy.random",
     "torch.func",
     "nanolm.adapters",
-    # The first autograd.grad with gradients of outputs imports this (and sympy), 0.3 s that every worker would pay.
-    "torch.fx.experimental.symbolic_shapes",
 )
 
 
@@ -59,9 +57,12 @@ def main(control_fd: int) -> None:
     _ask_for_the_processor()
     wire.warm_up()
     linux.adopt_orphans()
+    fence = fences.TorchFence()
+    fences.hide_the_house()
     gc.collect()
     gc.freeze()  # a collection in a worker then leaves these pages shared
-    nursery = Nursery(ControlChannel(socket.socket(fileno=control_fd)))
+    linux.collapse_pages()
+    nursery = Nursery(ControlChannel(socket.socket(fileno=control_fd)), fence)
     try:
         nursery.serve()
     finally:
@@ -79,8 +80,9 @@ def _ask_for_the_processor() -> None:
 class Nursery:
     """Carries out the grader's requests, one at a time."""
 
-    def __init__(self, control: ControlChannel) -> None:
+    def __init__(self, control: ControlChannel, fence: fences.TorchFence) -> None:
         self.control = control
+        self._fence = fence
         self.workers: dict[int, Path] = {}
         self._confinement: Confinement | None = None
         self._scratch = Path()
@@ -140,7 +142,7 @@ class Nursery:
             code = worker.SETUP_FAILED
             try:
                 allowance = worker.Allowance(own, request.memory_bytes, request.cpu_backstop)
-                worker.main(connection_fd, output_fd, allowance, confinement, parent, request.canaries)
+                worker.main(connection_fd, output_fd, allowance, confinement, parent, self._fence, request.canaries)
                 code = 0
             except BaseException:
                 traceback.print_exc()

@@ -26,6 +26,7 @@ SUMMARIES = {
     "fingerprints": "store what each banked mistake gives on the probe inputs",
     "release": "write the students' copy",
     "notebooks": "make the notebooks of source/ and release/, or prove that they are current",
+    "pull-requests": "give a students' repository feedback on pull requests",
 }
 """Every sub-command of the project. Those that are not installed here are the instructors'."""
 

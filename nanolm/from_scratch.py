@@ -16,7 +16,7 @@ import symtable
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from nanolm.names import DICT_GETTERS, GETTERS, ITEM, Names, Scope, made_by
 
@@ -62,7 +62,7 @@ class Finding:
 def check_source(text: str, exercise: str) -> list[Finding]:
     """Forbidden names that `text` uses in an answer to `exercise`; a text that does not parse has none here."""
     try:
-        tree = ast.parse(text)
+        tree = _parsed(text)
         builtins = _builtins_used(symtable.symtable(text, "", "exec"), set(made_by(tree.body)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
@@ -72,10 +72,15 @@ def check_source(text: str, exercise: str) -> list[Finding]:
         return [Finding(1, "an expression nested too deeply to be read", "way-round")]
 
 
+@lru_cache(maxsize=1)
+def _parsed(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
 def imported_files(text: str) -> list[str]:
     """Files of its own package that a text may import, in order: `budget.py` for `from .budget import ffn_params`."""
     try:
-        nodes = list(ast.walk(ast.parse(text)))
+        nodes = list(ast.walk(_parsed(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     paths: list[str] = []

@@ -91,6 +91,8 @@ class TextSource(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def uninstall(self) -> None:
         """Forget this and any earlier `exercises`."""
         sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, TextSource)]
+        if self.PACKAGE not in sys.modules:
+            return  # to look at every module's name costs a fresh worker 2 ms
         for name in [name for name in sys.modules if name.partition(".")[0] == self.PACKAGE]:
             del sys.modules[name]
         for name in [name for name in linecache.cache if name.startswith(f"{self.PACKAGE}/")]:

@@ -109,8 +109,26 @@ def _duplicated(notebook: dict[str, Any]) -> None:
     cells.insert(position, copy.deepcopy(cell_of(STUBS[FIRST], "rmsnorm-answer")))
 
 
-def _metadata(**values: object) -> Callable[[dict[str, Any]], None]:
-    return lambda notebook: cell_of(notebook, "rmsnorm-answer")["metadata"]["nbgrader"].update(values)
+def _all_marks(folder: Path) -> None:
+    """Four notebooks, each with marks of nbgrader's that are not what they were."""
+    notebooks = {name: right(name) for name in ("rmsnorm", "swiglu", "budget", "qk_norm")}
+    changes: dict[str, dict[str, object]] = {
+        "rmsnorm": {"schema_version": 99}, "swiglu": {"schema_version": 1}, "budget": {"grade_id": "mine"},
+        "qk_norm": {"solution": False, "grade": True, "points": 14},
+    }  # fmt: skip
+    for name, values in changes.items():
+        cell_of(notebooks[name], f"{name}-answer")["metadata"]["nbgrader"].update(values)
+    notebooks["budget"]["cells"].remove(cell_of(notebooks["budget"], "budget-check"))
+    write(folder, {STEM[name]: notebook for name, notebook in notebooks.items()})
+
+
+def _encodings(folder: Path) -> None:
+    folder.mkdir()
+    latin = right("rmsnorm")
+    latin["cells"][0]["source"] = "Größe"
+    (folder / f"{FIRST}.ipynb").write_bytes(json.dumps(latin, ensure_ascii=False).encode("latin-1", "replace"))
+    (folder / f"{STEM['budget']}.ipynb").write_bytes(b"\xef\xbb\xbf" + json.dumps(right("budget")).encode())
+    (folder / f"{STEM['qk_norm']}.ipynb").write_bytes(json.dumps(right("qk_norm")).encode("utf-16"))
 
 
 def _without(grade_id: str) -> Callable[[dict[str, Any]], None]:
@@ -118,12 +136,8 @@ def _without(grade_id: str) -> Callable[[dict[str, Any]], None]:
 
 
 def _loud(notebook: dict[str, Any]) -> None:
-    text = "x" * (100 << 20)
+    text = "x" * (30 << 20)
     cell_of(notebook, "rmsnorm-check")["outputs"] = [{"output_type": "stream", "name": "stdout", "text": text}]
-
-
-def _umlauts(notebook: dict[str, Any]) -> None:
-    notebook["cells"][0]["source"] = "Größe"
 
 
 def linked(folder: Path) -> None:
@@ -147,19 +161,14 @@ WARNING = "\nimport sys\nprint('look out', file=sys.stderr)\n"
 
 BROKEN = [
     rmsnorm("duplicated", edited(_duplicated), RIGHT, "2 copies of the answer cell"),
-    rmsnorm("schema-99", edited(_metadata(schema_version=99)), RIGHT),
+    Kind("marks", _all_marks, {"rmsnorm": 14.0, "swiglu": 12.0, "budget": 12.0, "qk_norm": 12.0}),
+    Kind("encodings", _encodings, {"rmsnorm": 14.0, "budget": 12.0, "qk_norm": 12.0}, told="is not UTF-8 (line 1)"),
     rmsnorm("newline", right("rmsnorm"), RIGHT, entry="Doe\nJane newline"),
     rmsnorm("not-json", b"class RMSNorm: ...", {}, "JSON breaks off in line 1", status="ungradable"),
     rmsnorm("truncated", json.dumps(right("rmsnorm"), indent=1).encode()[:800], {}, "ends in the middle (line",
             status="ungradable"),
     rmsnorm("empty-file", b"", {}, "is empty", status="ungradable"),
-    rmsnorm("bom", b"\xef\xbb\xbf" + json.dumps(right("rmsnorm")).encode(), RIGHT, "byte-order mark"),
-    rmsnorm("latin-1", json.dumps(edited(_umlauts), ensure_ascii=False).encode("latin-1", "replace"), RIGHT,
-            "is not UTF-8 (line 1)"),
     rmsnorm("colab", edited(without_marks), RIGHT, "found by what it defines"),
-    rmsnorm("renamed-id", edited(_metadata(grade_id="mine")), RIGHT),
-    rmsnorm("flag-off", edited(_metadata(solution=False, grade=True, points=14)), RIGHT),
-    rmsnorm("no-check", edited(_without("rmsnorm-check")), RIGHT),
     rmsnorm("no-answer", edited(_without("rmsnorm-answer")), NONE, "no answer cell of rmsnorm any more"),
     rmsnorm("copied-name", right("rmsnorm"), RIGHT, "Not handed in", name=f"{FIRST} (1)"),
     Kind("empty-folder", Path.mkdir, {}, "ungradable", "There is no exercise file and no notebook in it"),

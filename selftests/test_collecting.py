@@ -132,6 +132,9 @@ def test_a_folder_of_one_student_is_that_students(course: Course, tmp_path: Path
     collect(course, [tmp_path / "4711.zip"], ROSTER)
     assert collected_students(course) == ["4711", "ben"]
     assert taken(course, "4711") == {"modules.py"}
+    complete(course, ["4711"])
+    absent = sorted(f"{stem}.ipynb" for stem in set(STEM.values()) - {FIRST, SECOND})
+    assert read(course, "4711").notes == (f"Not handed in: {', '.join(absent)}.",)
 
 
 def test_a_zip_inside_a_students_folder_is_looked_into(course: Course, tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from rich.progress import Progress
 
+from grader.table import Rate
 from nanolm.cli import main
 from nanolm.course import EXERCISES
 from selftests.making_submissions import folder
@@ -123,3 +125,15 @@ def test_a_submissions_own_tests_are_not_taken_for_the_courses(tmp_path: Path) -
     assert ran.returncode == 0, ran.stderr
     (submission,) = read_grades(tmp_path / "own.json").submissions
     assert (submission.submission, submission.max_score, len(submission.exercises)) == ("own", FULL, len(EXERCISES))
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(0.25, "4.0/s"), (12.0, "5/min")])
+def test_the_progress_bar_tells_the_rate(seconds: float, shown: str) -> None:
+    clock = [0.0]
+    bar = Progress(Rate(), get_time=lambda: clock[0])
+    task = bar.add_task("grading", total=10)
+    assert Rate().render(bar.tasks[0]).plain == ""
+    for _ in range(3):
+        clock[0] += seconds
+        bar.advance(task)
+    assert Rate().render(bar.tasks[0]).plain == shown

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from nanolm.course import EXERCISES, exercise_files
+from nanolm.from_scratch import check_source
 from nanolm.notebook_cells import GIVEN, answer_run, bound_names, cells_run
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -84,3 +85,18 @@ def test_bound_names_are_those_of_the_top() -> None:
         "import a.b, c as d\nx, (y, *z) = 1, (2, 3)\nw: int = 1\nclass K:\n    q = 1\ndef f():\n    r = 1\nK.attr = 2\n"
     )
     assert bound_names(text) == {"a", "d", "x", "y", "z", "w", "K", "f"}
+
+
+@pytest.mark.parametrize("exercise", EXERCISES)
+def test_the_rule_finds_in_a_notebook_what_it_finds_in_the_file(exercise: str) -> None:
+    """Every file of the bank as a cell, between a plot and a helper that it does not use."""
+    files = sorted((ROOT / "mistakes").glob(f"*/{exercise}/*.py"))
+    assert files
+    plot = "import torch\nimport importlib\nclass Picture(torch.nn.RMSNorm): ...\nPicture(3)"
+    for path in files:
+        text = path.read_text(encoding="utf-8")
+        run = answer_run([f"{GIVEN}: start\nimport torch", plot, text, plot], EXERCISES[exercise].names)
+        found = [(finding.name, finding.rule) for finding in check_source(run, exercise)]
+        assert found == [(finding.name, finding.rule) for finding in check_source(text, exercise)], path
+    forbidden = text + "\n\nimport importlib\n"
+    assert check_source(answer_run([forbidden], EXERCISES[exercise].names), exercise)

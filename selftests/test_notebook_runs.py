@@ -77,7 +77,7 @@ class Kernel:
 
 def shown(output: Any) -> str:
     if output.output_type == "stream":
-        return f"{output.text}"
+        return f"{'' if output.name == 'stdout' else '[stderr] '}{output.text}"
     if output.output_type == "error":
         return f"{output.ename}: {output.evalue}"
     return f"{sorted(output.data)} {output.data.get('text/plain', '')}"
@@ -116,6 +116,19 @@ def test_one_notebook_from_the_stub_to_full_points(kernel: Kernel) -> None:
     said = kernel.run(cell_of(released, "rmsnorm-given-3"))
     assert "epsilon: what eps does near zero (M6 §5), by your notebook" in said
     assert "image/png" in said
+
+
+def test_what_an_answer_prints_or_warns_costs_nothing(kernel: Kernel) -> None:
+    """nbgrader takes any text on a check cell's stderr for a failure."""
+    noisy = "import sys, warnings\nprint('note', file=sys.stderr)\nwarnings.warn('careful')\n"
+    lines = noisy.splitlines(keepends=True)
+    answer = cell_of(SOLVED[0], "rmsnorm-answer").replace("### BEGIN SOLUTION rmsnorm: divide", "# divide")
+    place = "        # divide each token by its root mean square and apply gamma\n"
+    assert place in answer
+    kernel.run(answer.replace(place, "".join(f"        {line}" for line in lines)))
+    said = kernel.run(cell_of(RELEASED[0], "rmsnorm-check"))
+    assert said.endswith("['text/plain'] 14.0")
+    assert "[stderr]" not in said
 
 
 def test_a_plot_beside_the_answer_is_not_held_against_it(kernel: Kernel) -> None:

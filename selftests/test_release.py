@@ -277,9 +277,12 @@ def test_a_notebook_is_read_as_a_person_sees_it(course: Path, tmp_path: Path) ->
     centering = forward_of(course / "mistakes" / "rejected" / "rmsnorm" / "centering.py")
     path.write_text(notebook(centering.splitlines(keepends=True)))
     refused(course, tmp_path / "copy", r"release/norms\.ipynb cell 1 line \d+ begins with lines of mistakes/")
-    for text in ("not JSON", "[]", '{"cells": 3}', '{"cells": [3]}', "{}"):
-        path.write_text(text)
-        refused(course, tmp_path / "copy", "not a notebook")
+    path.write_text("not JSON")
+    refused(course, tmp_path / "copy", "not a notebook")
+    secrets = Secrets(course)
+    for text in ("[]", '{"cells": 3}', '{"cells": [3]}', "{}"):
+        with pytest.raises(ReleaseError, match="not a notebook"):
+            secrets.leak("release/norms.ipynb", text.encode())
 
 
 def test_an_answer_in_two_cells_a_title_or_an_output_is_seen(course: Path, tmp_path: Path) -> None:

@@ -148,6 +148,9 @@ def test_a_locked_grade_and_a_scale_are_left_alone(tmp_path: Path) -> None:
     assert filled.text.count(",12,12.00,") == 1
     with pytest.raises(SheetError, match="scale"):
         fill_moodle(tmp_path, text.replace("Maximum Grade", "Scale"), rows("a"))
+    for maximum in ("a lot", "11.00\nParticipant 14,C,c@x.org,,12.00"):
+        with pytest.raises(SheetError, match="not one number for all"):
+            fill_moodle(tmp_path, text.replace("12.00", maximum, 1), rows("a"))
     with pytest.raises(SheetError, match="out of 10 points"):  # Moodle would pass over 12 of 10 without a word
         fill_moodle(tmp_path, text.replace("12.00", "10.00"), rows("a"))
     with pytest.raises(SheetError, match="Feedback comments"):

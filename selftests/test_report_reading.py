@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,16 @@ from typing import Any
 import pytest
 
 from grader.ledger import Circumstances, Entry, Ledger, LedgerError
+from grader.reports.command import command
 from grader.reports.reading import GradesError, read_grades, read_ledger
 from grader.results import grade_data
 from grader.sandbox import Level
 from nanolm.course import EXERCISES
 from nanolm.protocol import Outcome
 from nanolm.verdict import Verdict
+from selftests.making_submissions import folder
 from selftests.report_cases import GRADES
+from selftests.running_grade import ANSWERS, ROOT, nanolm
 
 DATA: dict[str, Any] = json.loads(Path(GRADES).read_text(encoding="utf-8"))
 
@@ -103,9 +107,9 @@ def ledger(tmp_path: Path) -> Path:
             ("boris", "b1", {"modules.py": "z"}), ("chen", "c1", {}), ("dana", "d1", {"modules.py": "w"}),
         ):  # fmt: skip
             ledger.receive(name, digest, "week6:aa", texts | {"config.py": ""}, {} if texts else {"modules.py": "No."})
-        ledger.record(entry("a1", "one", 6.0))
         ledger.record(entry("b1", "one", 6.0, OLD))
         ledger.record(entry("b1", "two", 6.0, OLD))
+        ledger.record(entry("a1", "one", 6.0))
         for digest, two in (("a2", 0.0), ("b1", 6.0)):
             ledger.record(entry(digest, "two", two))
             ledger.record(entry(digest, "one", 6.0))
@@ -150,3 +154,25 @@ def test_which_round_is_told_or_asked(ledger: Path, tmp_path: Path) -> None:
         read_ledger(ledger, "week8")
     with pytest.raises(LedgerError, match="there is no ledger"):
         read_ledger(tmp_path / "none.db", "week6")
+
+
+def test_the_ledger_and_the_json_of_one_run_give_the_same_reports(tmp_path: Path) -> None:
+    centering = (ROOT / "mistakes" / "rejected" / "rmsnorm" / "centering.py").read_text(encoding="utf-8")
+    latin = {"modules.py": "# Lösung\n".encode("latin-1")}
+    for name, files in {"anna": ANSWERS, "boris": {"modules.py": centering}, "chen": latin}.items():
+        folder(tmp_path / "class" / name, files)
+    only = ["--exercise", "rmsnorm"]
+    ran = nanolm("grade", "--class", tmp_path / "class", "--json", tmp_path / "grades.json", "--ledger",
+                 tmp_path / "week6.db", "--round", "week6", "--isolation", "best", *only, cwd=tmp_path)  # fmt: skip
+    assert ran.returncode == 3, ran.stderr
+    for report in (["csv"], ["gradescope", "--submission", "boris"], ["autolab", "--submission", "boris"]):
+        made = []
+        for source in (
+            [str(tmp_path / "grades.json")],
+            ["--ledger", str(tmp_path / "week6.db"), "--round", "week6", *only],
+        ):
+            assert command([*report, *source, "-o", str(tmp_path / "out")]) == (3 if report == ["csv"] else 0)
+            text = (tmp_path / "out").read_text(encoding="utf-8")
+            assert len(text) > 200
+            made.append(re.sub(r'"execution_time": [\d.]+', "", text))
+        assert made[0] == made[1]

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import msgspec
 import pytest
@@ -109,6 +110,14 @@ def test_a_test_that_was_not_run_is_neither_passed_nor_failed() -> None:
     assert autolab_reads(autolab(everything_fails)) == {"swiglu": 0.0}
 
 
+def test_a_build_server_reads_the_junit_file(tmp_path: Path) -> None:
+    path = tmp_path / "junit.xml"
+    assert command(["junit", GRADES, "-o", str(path)]) == 3
+    top = ElementTree.parse(path).getroot()
+    assert (top.get("errors"), len(top.findall("testsuite"))) == ("1", 13)
+    assert "<script>" not in path.read_text(encoding="utf-8")
+
+
 # ── Gradebooks ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -204,6 +213,8 @@ def test_what_was_left_out_is_told(capfd: pytest.CaptureFixture[str]) -> None:
         (["gradescope", GRADES, "--submission", "x\x1b"], "no submission 'x\\\\x1b'"),
         (["csv", GRADES, "--late", "10% per day"], "needs --due"),
         (["csv", GRADES, "--late", "10% per day", "--due", "2026-12-01T00:00Z"], "needs --submitted"),
+        (["csv", GRADES, "--due", "2026-12-01T00:00Z"], "without --late"),
+        (["csv", GRADES, "--exercise", "rmsnorm"], "--exercise chooses of a ledger"),
         (["moodle", GRADES, "--comments"], "worksheet"),
         (["canvas", GRADES, "--assignment", "x", "--match", "Section"], "ids can go into"),
         (["canvas", GRADES, "--assignment", "x", *CANVAS[:2]], "no assignment called 'x'"),

@@ -60,6 +60,7 @@ class Bench:
 
     before: Before = lambda number, call: None
     made: int = 0
+    budgets: list[float] = field(default_factory=list)
     calls: list[list[Call]] = field(default_factory=list)
 
     def make(self, texts: Mapping[str, str]) -> Fake:
@@ -86,7 +87,8 @@ class Fake:
         self._bench.before(self._number, call)
         return self._executor.execute(call)
 
-    def start_test(self) -> None: ...
+    def start_test(self, cpu_seconds: float = 0) -> None:
+        self._bench.budgets.append(cpu_seconds)
 
     def end(self) -> None: ...
 
@@ -163,6 +165,17 @@ def test_a_verdict_missing_once_is_found_by_the_retry(monkeypatch: pytest.Monkey
     monkeypatch.setattr(session, "verdict_of", forgetful)
     (result,) = Bench().grade(job("silent"))
     assert (result.ungradable, result.score) == (None, FULL)
+
+
+def test_what_an_exercise_has_lost_is_taken_from_its_later_tests_but_a_little_is_always_left() -> None:
+    bench = Bench(failing(Outcome.TIMEOUT, "rms_norm"))
+    (result,) = bench.grade(job("endless"))
+    tests = sum(verdict.exercise == "rmsnorm" for verdict in result.verdicts)
+    of_rmsnorm, of_swiglu = bench.budgets[:tests], bench.budgets[tests:-1]
+    assert of_rmsnorm[0] == EXERCISE_SECONDS
+    assert of_rmsnorm == sorted(of_rmsnorm, reverse=True)
+    assert of_rmsnorm[-1] == session.LEAST_SECONDS
+    assert set(of_swiglu) == {bench.budgets[-1]} == {EXERCISE_SECONDS}  # the last is the second try, alone
 
 
 def test_what_has_run_into_a_time_out_is_not_called_for_ever() -> None:

@@ -248,6 +248,18 @@ def test_a_death_is_its_tests_outcome_and_a_fresh_worker_takes_the_next(
     assert worker_pid(backend) != pid
 
 
+def test_a_test_may_be_given_less_than_its_full_time(connect: Connect) -> None:
+    backend = connect(once("while True: pass"), Limits(cpu_seconds=30))
+    began = time.monotonic()
+    backend.start_test(0.2)
+    fault = fault_of(backend)
+    assert fault.outcome is Outcome.TIMEOUT
+    assert "this exercise had used up its own" in fault.message
+    assert time.monotonic() - began < 10
+    backend.start_test()
+    backend.run(HARMLESS)
+
+
 @pytest.mark.parametrize(
     ("body", "outcome", "kind"),
     [

@@ -14,14 +14,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from grader.coursework.overview import Row, rows_of
-from grader.coursework.standing import Course, Standing, standing
-from grader.grading import grade_paths, write_json
+from grader.coursework.standing import Course, Standing, read, standing
+from grader.grading import grade_submissions, write_json
 from grader.notebooks.released import ASSIGNMENT, released
 from grader.results import SubmissionResult
 from grader.roster import Student
 from grader.session import CannotStart
 from grader.table import stepping
-from nanolm.untrusted import printable
 
 
 @dataclass
@@ -57,10 +56,8 @@ def complete(course: Course, students: Sequence[str]) -> None:
 def give_verdicts(course: Course, students: Sequence[str], *, processes: int | None = None) -> list[SubmissionResult]:
     """Grade what was collected of students; what the ledger knows is not run again."""
     complete(course, students)
-    paths = [course.submitted(student) for student in students]
-    return grade_paths(
-        paths, course.settings, processes=processes, ledger=course.ledger, names=[printable(s, 320) for s in students]
-    )
+    submissions = [read(course, student) for student in students]
+    return grade_submissions(submissions, course.settings, processes=processes, ledger=course.ledger)
 
 
 def grade_course(

@@ -11,12 +11,14 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.circumstances import circumstances
 from grader.ledger import Circumstances, Known, Ledger
+from grader.notebooks.reading import wins
 from grader.notebooks.released import ASSIGNMENT, released
 from grader.results import SubmissionResult
 from grader.sandbox import acceptable
@@ -31,6 +33,8 @@ from nanolm.verdict import Verdict
 REMARKS = "collected.json"
 """What collecting had to tell of a submission: a file beside it."""
 MAX_REMARKS = 64 * 1024
+PATIENCE_SECONDS = 60.0
+"""How long a submission that could not be graded is not tried again."""
 FULL = sum(exercise.points for exercise in EXERCISES.values())
 
 
@@ -73,6 +77,8 @@ class Standing:
     verdicts: Mapping[str, tuple[Verdict, ...]]
     """Those of each exercise that has all of them."""
     isolation: str = ""
+    trouble: str = ""
+    """Why grading ended without a verdict, in the grader's words."""
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -118,15 +124,26 @@ def standing(course: Course, student: str) -> Standing:
     return Standing(student, submission, verdicts, known.isolation.value if verdicts else "")
 
 
+_tried: dict[tuple[Course, str, str], tuple[float, str]] = {}
+"""Submissions that were graded in vain, with when and why: their other notebooks need not try again at once."""
+
+
 def ensure(course: Course, student: str) -> Standing:
-    """The same, graded first where verdicts are missing; what they cost is told by `missing` if it did not work."""
+    """The same, graded first where verdicts are missing; `missing` and `trouble` tell if that did not work."""
     found = standing(course, student)
-    if found.missing:
+    if not found.missing:
+        return found
+    key = (course, student, found.submission.digest)
+    when, trouble = _tried.get(key, (0.0, ""))
+    if time.monotonic() - when > PATIENCE_SECONDS or not when:
         command = [sys.executable, "-P", "-m", "nanolm.cli", "course", "verdicts", "--course", str(course.root)]
         command += ["--round", course.round, "--isolation", course.isolation, "--student", student]
-        subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         found = standing(course, student)
-    return found
+        trouble = printable(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "", 500)
+        if found.missing:
+            _tried[key] = (time.monotonic(), trouble)
+    return replace(found, trouble=trouble if found.missing else "")
 
 
 def read(course: Course, student: str) -> Submission:
@@ -141,7 +158,7 @@ def read(course: Course, student: str) -> Submission:
     return _read(folder, printable(student), course.root, marks)
 
 
-@functools.lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=512)
 def _read(folder: Path, name: str, root: Path, marks: object) -> Submission:
     submission = read_submission(folder, exercise_files(), name=name, released=released(root))
     reasons, notes, taken = _remarks(folder)
@@ -153,7 +170,11 @@ def _read(folder: Path, name: str, root: Path, marks: object) -> Submission:
         reasons, notes = [], [*reasons, *notes]
     if reasons:  # the rest is what was released, put there so that nbgrader finds every notebook
         return replace(submission, files={}, problems={}, ungradable=" ".join(reasons))
-    return replace(submission, notes=(*submission.notes, *notes))
+    # Beside a .py file an untouched notebook is the released one, which was put there for nbgrader alone.
+    ours = {
+        wins(EXERCISES[name].file, one) for one in found.notebooks.values() if not one.touched for name in one.answers
+    }
+    return replace(submission, notes=(*(note for note in submission.notes if note not in ours), *notes))
 
 
 def _remarks(folder: Path) -> tuple[list[str], list[str], int]:

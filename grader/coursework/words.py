@@ -52,7 +52,8 @@ def _table(standing: Standing, exercise: str) -> Iterator[str]:
     score = standing.score(exercise)
     why = standing.why_none(exercise)
     if score is None:
-        yield f"{exercise}: no score. {printable(why or 'Grading did not end with a verdict: run it again.', MOST)}"
+        ours = f"Grading did not end with a verdict: run it again. {standing.trouble}".strip()
+        yield f"{exercise}: no score. {printable(why or ours, MOST)}"
     else:
         yield f"{exercise}: {score:g} of {full:g} points"
         verdicts = standing.verdicts[exercise]

@@ -75,9 +75,14 @@ def read_notebooks(
     }
     for notebook in found.notebooks.values():
         won = sorted({EXERCISES[name].file for name in notebook.answers if EXERCISES[name].file in taken})
-        found.notes += [f"{file} was graded, {notebook.file} was not: a .py file wins." for file in won]
+        found.notes += [wins(file, notebook) for file in won]
         found.notes += notebook.notes if any(name in answers for name in notebook.answers) else []
     _write_files(answers, course, [file for file in wanted if file not in taken], found)
+
+
+def wins(file: str, notebook: Notebook) -> str:
+    """The note on a notebook that was not graded."""
+    return f"{file} was graded, {notebook.file} was not: a .py file wins."
 
 
 def _opened(one: Handed, course: Released, found: FromNotebooks) -> list[Notebook] | None:
@@ -166,11 +171,13 @@ def one_file(texts: Sequence[str]) -> str:
 
 def _warn_of_shared_names(texts: dict[str, str], answers: dict[str, Answer], found: FromNotebooks) -> None:
     """Two notebooks that make one file share their names: a helper that both define differently is worth a look."""
-    definition = re.compile(r"^(?:class|def|async def)[ \t]+(\w+)[^\n]*\n(?:[ \t]+[^\n]*\n|\n)*", re.MULTILINE)
+    definition = re.compile(
+        r"^(?:(?:class|def|async def)[ \t]+(\w+)[^\n]*\n(?:[ \t]+[^\n]*\n|\n)*|(\w+)[ \t]*=(?!=)[^\n]*)", re.MULTILINE
+    )
     seen: dict[str, tuple[str, str]] = {}
     for exercise, text in texts.items():
         for match_ in definition.finditer(text + "\n"):
-            name, body = match_[1], match_[0].strip()
+            name, body = match_[1] or match_[2], match_[0].strip()
             other = seen.setdefault(name, (exercise, body))
             if other[0] != exercise and other[1] != body:
                 found.notes.append(

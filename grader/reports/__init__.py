@@ -1,1 +1,1 @@
-"""Reports: each a pure function of `SubmissionResult`s, in the format of one reader."""
+"""Reports: pure functions of graded submissions, one consumer's format a module."""

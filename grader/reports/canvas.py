@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from grader.reports.cells import Sheet, SheetError, harmless, points, sheet_text, value_at
-from grader.reports.gradebook import Filled, Ids, Target, column_named, fill, ids_of
+from grader.reports.gradebook import Filled, Ids, Target, column_named, fill, ids_of, number
 from grader.reports.rows import GRADED, Row
 
 NEEDS = ("Student", "ID", "Section")
@@ -43,18 +43,11 @@ def filled(sheet: Sheet, rows: Sequence[Row], assignment: str, match: str | None
     target = Target(
         column,
         students,
-        _points(value_at(possible, column)),
+        number(value_at(possible, column)) or None,
         locked=lambda line: STAYS.get(value_at(sheet.rows[line], column).upper(), ""),
     )
     columns: list[Ids] = ids_of(sheet, chosen, students)
     return fill(sheet, rows, target, columns, scale=scale)
-
-
-def _points(text: str) -> float | None:
-    try:
-        return float(text.replace(",", ".")) or None
-    except ValueError:
-        return None
 
 
 def plain(rows: Sequence[Row], assignment: str, match: str = "SIS Login ID") -> str:

@@ -14,12 +14,13 @@ from grader.grading import write_text
 from grader.house import HouseError, find_root
 from grader.late import EXAMPLE, Deadline, LatePolicy, LatePolicyError, parse_time
 from grader.ledger import LedgerError
-from grader.reports import canvas, moodle
+from grader.reports import canvas, gradescope_zip, moodle
 from grader.reports.autolab import autolab
 from grader.reports.cells import SheetError, looks_like_formula, read_sheet
 from grader.reports.exercism import exercism, read_test_code
 from grader.reports.gradebook import Filled
 from grader.reports.gradescope import VISIBILITIES, gradescope
+from grader.reports.junit import junit_xml
 from grader.reports.reading import GradesError, read_grades, read_ledger
 from grader.reports.rows import GRADED, SEVERAL, Row, class_rows, read_extensions, read_times, without_time
 from grader.reports.spreadsheet import spreadsheet
@@ -107,6 +108,10 @@ def _exercism(results: Sequence[SubmissionResult], options: Options) -> Report:
     return Report(_json(exercism(result, code)), (), not result.ungradable)
 
 
+def _junit(results: Sequence[SubmissionResult], options: Options) -> Report:
+    return Report(junit_xml(results), (), not any(result.ungradable for result in results))
+
+
 def _json(data: object) -> str:
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
@@ -162,7 +167,9 @@ def _rows(results: Sequence[SubmissionResult], options: Options) -> tuple[list[R
 
 
 def _deadline(options: Options) -> Deadline | None:
-    if options.late == LatePolicy():
+    if options.late is None and (options.due or options.submitted or options.extensions):
+        raise UsageError("--due, --submitted and --extensions mean nothing without --late POLICY, which may be none")
+    if options.late in (None, LatePolicy()):
         return None
     if options.due is None:
         raise UsageError("--late needs --due TIME, the deadline")
@@ -202,7 +209,7 @@ def _source_options(parser: argparse.ArgumentParser) -> None:
 def _class_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the class")
     group.add_argument("--roster", type=Path, metavar="CSV", help="students (columns id, name): a row for everybody")
-    group.add_argument("--late", type=_late_policy, default=LatePolicy(), metavar="POLICY",
+    group.add_argument("--late", type=_late_policy, metavar="POLICY",
                        help=f"what lateness costs: none (default), or like '{EXAMPLE}'".replace("%", "%%"))  # fmt: skip
     group.add_argument("--due", type=_time, metavar="TIME", help="the deadline, like 2026-12-01T23:59+03:00")
     group.add_argument("--submitted", type=Path, metavar="CSV",
@@ -214,7 +221,7 @@ def _gradebook_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the gradebook")
     group.add_argument("--gradebook", type=Path, metavar="CSV",
                        help="the system's own export: only the grades of known students are changed in it")  # fmt: skip
-    group.add_argument("--match", metavar="COLUMN", help="the column that has the ids (default: the one that fits)")
+    group.add_argument("--match", metavar="COLUMN", help="the column that has the ids (default: all that can)")
     group.add_argument("--scale", action="store_true", help="convert where the gradebook has another maximum")
 
 
@@ -259,6 +266,8 @@ FORMATS: dict[str, Format] = {
     "exercism": Format("Exercism: results.json (version 3) of one submission",
                        "nanolm report exercism grades.json --submission anna -o results.json",
                        _exercism, (_single_options, _exercism_options)),
+    "junit": Format("JUnit XML of all submissions, for build servers",
+                    "nanolm report junit grades.json -o junit.xml", _junit),
 }  # fmt: skip
 """One entry a format. A new one needs a function of results, its help, and a page in `docs/reports.md`."""
 
@@ -273,7 +282,9 @@ exit status: 0 everybody has a grade in it, 2 wrong usage (nothing was written),
 
 
 def command(arguments: Sequence[str]) -> int:
-    """`nanolm report FORMAT [GRADES | --ledger FILE] [-o FILE]`."""
+    """`nanolm report FORMAT [GRADES | --ledger FILE] [-o FILE]`, `nanolm report gradescope-zip FILE`."""
+    if list(arguments[:1]) == ["gradescope-zip"]:
+        return gradescope_zip.command(arguments[1:])
     options = _parser().parse_args(arguments)
     chosen = FORMATS[options.format]
     try:
@@ -303,6 +314,8 @@ def _results(options: Options) -> list[SubmissionResult]:
     if options.ledger:
         results = read_ledger(options.ledger, options.round, options.exercise or tuple(EXERCISES))
     else:
+        if options.exercise and options.format != "autolab":
+            raise UsageError("--exercise chooses of a ledger: grade with `nanolm grade --exercise` for such a JSON")
         results = read_grades(options.grades)
     if not results:
         raise UsageError("there is no submission in these grades")
@@ -310,7 +323,9 @@ def _results(options: Options) -> list[SubmissionResult]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    examples = "\n".join(f"  {each.example}" for each in FORMATS.values())
+    examples = "\n".join(
+        f"  {example}" for example in (*(each.example for each in FORMATS.values()), gradescope_zip.EXAMPLE)
+    )
     parser = argparse.ArgumentParser(
         prog="nanolm report", description="Write grades in the format that a gradebook or a platform reads.",
         epilog=EPILOG.format(examples=examples), formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -324,4 +339,5 @@ def _parser() -> argparse.ArgumentParser:
         _source_options(sub)
         for add in each.options:
             add(sub)
+    formats.add_parser("gradescope-zip", help=gradescope_zip.ABOUT, add_help=False)
     return parser

@@ -92,7 +92,7 @@ def fill(sheet: Sheet, rows: Sequence[Row], target: Target, columns: Sequence[Id
             continue
         before, after = value_at(sheet.rows[line], target.column), points(row.score * factor)
         values[line, target.column] = after
-        if before and _number(before) != float(after):
+        if before and number(before) != float(after):
             changed.append(f"{key} {before} → {after}")
         if target.comments is not None:
             values[line, target.comments] = target.escape(comment(row))
@@ -159,7 +159,8 @@ def _matched(by_key: Mapping[str, Sequence[Row]], columns: Sequence[Ids]) -> tup
     return owners, [key for key in hits if key not in owners], words
 
 
-def _number(text: str) -> float | None:
+def number(text: str) -> float | None:
+    """A number of a gradebook's, with a dot or a comma; None where it is none."""
     try:
         return float(text.replace(",", "."))
     except ValueError:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from grader.reports.cells import Sheet, SheetError, harmless, points, sheet_text, value_at
-from grader.reports.gradebook import Filled, Target, column_named, fill, ids_of
+from grader.reports.gradebook import Filled, Target, column_named, fill, ids_of, number
 from grader.reports.rows import GRADED, Row, comment
 
 NEEDS = ("Identifier", "Grade", "Email address", "ID number")
@@ -51,9 +51,10 @@ def filled(
     if "maximum grade" not in names:
         raise SheetError("the worksheet has no `Maximum grade`: assignments with a scale cannot take points")
     maximum = names.index("maximum grade")
-    maxima = {value.replace(",", ".") for value in sheet.column(maximum) if value}
-    if len(maxima) != 1:
-        raise SheetError(f"the worksheet has {len(maxima)} different maximum grades: export it again")
+    maxima = {number(value) for value in sheet.column(maximum) if value}
+    most = maxima.pop() if len(maxima) == 1 else None
+    if most is None:
+        raise SheetError("the worksheet's `Maximum grade` is not one number for all: download it again")
     if comments and "feedback comments" not in names:
         raise SheetError("the worksheet has no `Feedback comments`: turn that feedback on in the assignment's settings")
     changeable = names.index("grade can be changed") if "grade can be changed" in names else None
@@ -62,7 +63,7 @@ def filled(
         return "locked" if changeable is not None and value_at(sheet.rows[line], changeable).casefold() == "no" else ""
 
     target = Target(
-        names.index("grade"), students, float(maxima.pop()), locked,
+        names.index("grade"), students, most, locked,
         comments=names.index("feedback comments") if comments else None, escape=html.escape,
     )  # fmt: skip
     return fill(sheet, rows, target, columns, scale=scale)

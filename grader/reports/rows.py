@@ -16,7 +16,7 @@ from grader.roster import ID_HEADS, Student, assign
 from grader.session import Settings
 from nanolm.scoreboard import by_exercise, exercise_status
 from nanolm.texts import mistake
-from nanolm.untrusted import printable
+from nanolm.untrusted import listed, printable
 
 GRADED, UNGRADABLE, MISSED, SEVERAL = "graded", "ungradable", "missing", "several"
 TIME_HEADS = ("submitted", "submitted_at", "submission_time", "created_at")
@@ -162,7 +162,7 @@ def _pairs(path: Path, heads: Sequence[str]) -> list[tuple[int, str, str]]:
     id_column = next((header.index(head) for head in ID_HEADS if head in header), None)
     column = next((header.index(head) for head in heads if head in header), None)
     if id_column is None or column is None:
-        raise SheetError(f"{path} needs the columns `id` and `{heads[0]}`, its first line has {sheet.header}")
+        raise SheetError(f"{path} needs the columns `id` and `{heads[0]}`, its first line has {listed(sheet.header)}")
     found: dict[str, tuple[int, str, str]] = {}
     for number, row in enumerate(sheet.rows[1:], 2):
         student, text = value_at(row, id_column), value_at(row, column)

@@ -80,7 +80,7 @@ NAMES = [
     left_out("other-name", {**REST, "my_modules.py": MODULES}, "Not read: my_modules.py."),
     left_out("other-ending", {**REST, "modules.pyc": MODULES}, "Ignored, without effect on grading: modules.pyc."),
     left_out("one-file-is-missing", REST),
-    ungradable("misspelt", {"moduls.py": MODULES}, "There is no exercise file in it"),
+    ungradable("misspelt", {"moduls.py": MODULES}, "There is no exercise file and no notebook in it"),
 ]  # fmt: skip
 
 SELVES = [
@@ -113,11 +113,12 @@ PLACED = [
     ungradable("deeper", under("a/b/c"), "put your files (modules.py, "),
     ungradable("very-deep", deep, "put your files (modules.py, "),
     ungradable("two-folders", {**under("try1"), **under("try2")}, "there are several folders"),
-    ungradable("empty-folder", {}, "There is no exercise file in it"),
+    ungradable("empty-folder", {}, "There is no exercise file and no notebook in it"),
     ungradable("empty-folders", and_then({}, lambda path: (path / "exercises").mkdir()),
-               "There is no exercise file in it"),
+               "There is no exercise file and no notebook in it"),
     ungradable("notebook-only", {"week6.ipynb": "{}"}, "week6.ipynb is JSON, but no notebook"),
-    ungradable("only-an-essay", {"essay.pdf": b"%PDF", "essay.docx": b"PK"}, "There is no exercise file in it"),
+    ungradable("only-an-essay", {"essay.pdf": b"%PDF", "essay.docx": b"PK"},
+               "There is no exercise file and no notebook in it"),
     ungradable("archive-inside", {"homework.zip": b"PK\x03\x04"}, "only an archive inside: unpack it"),
 ]  # fmt: skip
 

@@ -118,7 +118,7 @@ PARTLY = [
 
 NOT_AT_ALL = [
     ungradable("zip-empty.zip", written(b""), "The zip is empty (0 bytes)"),
-    ungradable("zip-no-members.zip", packed({}), "There is no exercise file in it"),
+    ungradable("zip-no-members.zip", packed({}), "There is no exercise file and no notebook in it"),
     ungradable("zip-truncated.zip", damaged(lambda data: data[: len(data) // 2]), "damaged or cut short"),
     ungradable("zip-half-uploaded.zip", damaged(lambda data: data[:-30]), "damaged or cut short"),
     ungradable("zip-text.zip", written(b"my homework\n"), "named .zip but is not a zip"),

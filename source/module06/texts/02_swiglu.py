@@ -99,7 +99,7 @@ with torch.no_grad():
     ffn.w_down.weight.copy_(torch.tensor([[1.0, 0], [0, 1], [0, 0], [0, 0]]))
     print(ffn(torch.tensor([2.0, -2.0, 3.0, 3.0])))
 
-# %% [markdown] question="swiglu 1"
+# %% [markdown] question="swiglu 2"
 
 # %% [markdown]
 # ## What next

@@ -71,7 +71,7 @@ experiment("ledger", globals())
 # two embeddings an eighth of the model. In GPT-2 small one such matrix is 38.6 of 124.4 million, almost a third: small
 # models tie theirs for a reason.
 
-# %% [markdown] question="budget 2"
+# %% [markdown] question="budget 1"
 
 # %% [markdown]
 # ## What next

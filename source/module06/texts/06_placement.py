@@ -81,7 +81,7 @@ from nanolm.notebook import experiment
 experiment("forward-scale", globals())
 
 # %% [markdown]
-# Without a norm the stream doubles its mean square with every step. Pre-norm bounds what a step adds, so the growth is
+# Without a norm the mean square of the stream about doubles with every step. Pre-norm bounds what a step adds, so the growth is
 # that of a sum. Post-norm sets the size anew each time, and pays for it elsewhere: if each of 32 norms on the stream
 # multiplies the gradient by 0.9, then $0.9^{32} = 0.034$ of it reaches the first layer.
 

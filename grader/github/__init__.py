@@ -1,0 +1,1 @@
+"""Grading from within GitHub's workflows: what the event says, what was handed over, what is written back."""

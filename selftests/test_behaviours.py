@@ -1,0 +1,219 @@
+"""Verdicts by what came back: equal to those of tests that run, given once, and never from trouble of the grader's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import pytest
+import torch
+
+from grader import behaviours, worker
+from grader.behaviours import Behaviours, Walk
+from grader.results import SubmissionResult
+from grader.session import GradingSession, Job, run_session
+from grader.wire import Frame, Inbox, Kind, WireError, decode_call, decode_fault, decode_reply
+from nanolm.execution import Executor
+from nanolm.protocol import Call, Outcome, Reply, StudentFault
+from nanolm.sources import TextSource
+from nanolm.verdict import Verdict
+from selftests.test_session import FULL, SETTINGS, Bench, banked, job, own_pytest_inside_this_one
+
+__all__ = ["own_pytest_inside_this_one"]
+
+Before = Callable[[int, Call], None]
+
+
+@dataclass
+class Asked:
+    """Backends that tell their frames, without processes behind them; what goes wrong before a call."""
+
+    before: Before = lambda number, call: None
+    asked: list[int] = field(default_factory=list)
+
+    def make(self, texts: Mapping[str, str]) -> FakeWorker:
+        source = TextSource(texts)
+        source.install()
+        self.asked.append(0)
+        return FakeWorker(self, Executor(source))
+
+
+class FakeWorker:
+    name = "fake worker"
+
+    def __init__(self, bench: Asked, executor: Executor) -> None:
+        self._bench, self._executor, self._number = bench, executor, len(bench.asked) - 1
+
+    def ask(self, frame: bytes) -> Frame:
+        asked = whole(frame)
+        self._bench.asked[self._number] += 1
+        self._bench.before(self._number, decode_call(asked))
+        return whole(worker.answer(self._executor, decode_call(asked), 1))
+
+    def read(self, frame: Frame, call: Call) -> Reply:
+        if frame.kind is Kind.FAULT:
+            raise decode_fault(frame)
+        return decode_reply(frame, call)
+
+    def run(self, call: Call) -> Reply:
+        frame = behaviours.encode_call(call, 0)
+        return self.read(self.ask(frame), call)
+
+    def start_test(self, cpu_seconds: float = 0) -> None: ...
+
+    def end(self) -> None: ...
+
+
+def whole(data: bytes) -> Frame:
+    inbox = Inbox()
+    frame = None
+    while data:
+        wanted = inbox.wanted
+        frame, data = inbox.feed(data[:wanted]), data[wanted:]
+    assert frame is not None
+    return frame
+
+
+def plain(result: SubmissionResult) -> list[Verdict]:
+    return [replace(verdict, seconds=0.0) for verdict in result.verdicts]
+
+
+def graded(bench: Asked, *jobs: Job) -> tuple[list[SubmissionResult], list[str]]:
+    """Results, and `submission test` for every verdict that was told."""
+    results: list[SubmissionResult] = []
+    told: list[str] = []
+    run_session(
+        SETTINGS, jobs, bench.make, results.append, lambda job, verdict, seed: told.append(f"{job.name} {verdict.test}")
+    )
+    return results, told
+
+
+SEVERAL = ("rejected/rmsnorm/centering", "rejected/rmsnorm/missing-eps", "rejected/swiglu/gelu-gate")
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """`submission exercise` for every exercise whose tests were run."""
+    seen: list[str] = []
+    real = GradingSession._run_tests
+
+    def counted(self: GradingSession, job: Job, backend: object, items: list[pytest.Item]) -> None:
+        seen.append(f"{job.name} {items[0].get_closest_marker('graded').args[0]}")  # type: ignore[union-attr]
+        real(self, job, backend, items)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(GradingSession, "_run_tests", counted)
+    return seen
+
+
+def test_who_answers_alike_gets_the_same_without_a_test_being_run(runs: list[str]) -> None:
+    mistakes = [replace(banked(name), name=f"{turn} {name}") for turn in "ab" for name in SEVERAL]
+    results, told = graded(Asked(), *mistakes)
+    alone = Bench().grade(*mistakes[: len(mistakes) // 2])
+    half = len(results) // 2
+    assert [plain(result) for result in results] == 2 * [plain(result) for result in alone]
+    assert [entry for entry in runs if entry.startswith("b ")] == []
+    assert len(told) == len(set(told)) == sum(len(result.verdicts) for result in results)
+    assert all(verdict.seconds < 1 for verdict in results[half].verdicts)
+
+
+def test_nobody_is_asked_the_same_twice(runs: list[str]) -> None:
+    bench = Asked()
+    known = job("known")
+    other = banked(SEVERAL[0])
+    results, _ = graded(bench, known, replace(other, name="other"), replace(known, name="again"))
+    assert [result.score for result in results] == [FULL, results[1].score, FULL]
+    assert results[1].score < FULL
+    assert "other rmsnorm" in runs
+    assert "again rmsnorm" not in runs
+    calls: list[Call] = []
+    alone = Bench(lambda number, call: calls.append(call))
+    alone.grade(other)
+    assert bench.asked[1] == len(calls)
+    assert bench.asked[0] == bench.asked[2]
+
+
+def hanging_once(entry: str) -> Before:
+    def before(number: int, call: Call) -> None:
+        if number == 0 and call.entry == entry:
+            raise StudentFault(Outcome.TIMEOUT, "too slow")
+
+    return before
+
+
+def test_a_time_out_is_no_answer_to_learn_from(runs: list[str]) -> None:
+    results, told = graded(Asked(hanging_once("rms_norm")), job("slow"), job("quick"), job("quicker"))
+    # The first one's time-outs are tried again, by a backend of their own, and end in time.
+    assert [result.score for result in results] == [FULL, FULL, FULL]
+    assert [entry for entry in runs if entry.startswith("quicker")] == []
+    assert len(told) == len(set(told))
+
+
+def test_trouble_of_ours_is_nothing_to_learn_from() -> None:
+    def before(number: int, call: Call) -> None:
+        if number in (0, 1) and call.entry == "swiglu":
+            raise StudentFault(Outcome.INFRASTRUCTURE, "the machinery failed")
+
+    results, _ = graded(Asked(before), job("unlucky"), job("lucky"))
+    assert results[0].ungradable is not None
+    assert (results[1].ungradable, results[1].score) == (None, FULL)
+
+
+def test_a_full_tree_begins_anew(runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(behaviours, "MAX_BYTES", 10)
+    results, _ = graded(Asked(), *(job(f"number {number}") for number in range(3)))
+    assert [result.score for result in results] == 3 * [FULL]
+    assert len(runs) == 2  # each tree is full as soon as there is one, and is cleared by the next to learn
+
+
+def test_a_file_that_is_not_there_is_not_walked(runs: list[str]) -> None:
+    results, _ = graded(Asked(), job("whole"), job("absent", None), job("whole again"))
+    assert [result.score for result in results] == [FULL, 0.0, FULL]
+    assert [entry for entry in runs if entry.startswith("absent")] == ["absent rmsnorm", "absent swiglu"]
+    assert {verdict.outcome for verdict in results[1].verdicts} == {Outcome.NOT_ATTEMPTED}
+
+
+# --- the walk itself -------------------------------------------------------------------------------------------------
+
+ONE = Call("rms_norm", {"x": torch.ones(2, 3), "gamma": torch.ones(3)}, {"d_model": 3, "eps": 1e-6})
+OTHER = Call("rms_norm", {"x": torch.zeros(2, 3), "gamma": torch.ones(3)}, {"d_model": 3, "eps": 1e-6})
+PASSED = Verdict("a test", "rmsnorm", Outcome.PASSED, 1.0, 1.0)
+
+
+def walked(tree: Behaviours, *calls: Call) -> Walk:
+    walk = Walk(tree, Asked().make(job("any").texts))
+    assert not walk.down(lambda verdict: pytest.fail("nothing is known yet"))
+    walk.start_test()
+    for call in calls:
+        walk.run(call)
+    assert walk.concludes(PASSED)
+    walk.learn()
+    return walk
+
+
+def test_a_test_that_asks_something_else_on_the_same_replies_is_found_out() -> None:
+    tree = Behaviours()
+    walked(tree, ONE)
+    walk = Walk(tree, Asked().make(job("any").texts))
+    assert walk.down(lambda verdict: None)
+    walk.start_test()
+    with pytest.raises(RuntimeError, match="something else"):
+        walk.run(OTHER)
+    assert tree.root.event is None
+
+
+def test_an_answer_that_cannot_be_read_is_read_again_when_the_tests_run() -> None:
+    tree = Behaviours()
+    walked(tree, ONE)
+
+    class Liar(FakeWorker):
+        def read(self, frame: Frame, call: Call) -> Reply:
+            raise WireError("not a reply")
+
+        def ask(self, frame: bytes) -> Frame:
+            return Frame(Kind.REPLY, 1, b"{", b"")
+
+    walk = Walk(tree, Liar(Asked(asked=[0]), Executor(TextSource({}))))
+    assert not walk.down(lambda verdict: pytest.fail("nothing can be concluded from it"))
+    walk.start_test()
+    with pytest.raises(WireError):
+        walk.run(ONE)
