@@ -14,7 +14,7 @@ import pytest
 from selftests.browser.chromium import chromium
 from selftests.browser.jupyter import Lab, jupyterlab
 from selftests.browser.small_class import AWAITING, FIRST, LATE, LATE_POINTS, MAXIMUM, POINTS, Course, graded_class
-from selftests.browser.watching import Window, payload, picture, see, window
+from selftests.browser.watching import TALL, WIDTH, Window, payload, picture, see, window
 from selftests.test_course_loop import SECRET
 
 if TYPE_CHECKING:
@@ -94,7 +94,8 @@ def test_jupyterlabs_menu_opens_formgrader_with_the_one_assignment(tab: Window, 
     assert frame.locator("#main-table .name").all_inner_texts() == ["module06"]
     assert frame.locator("#warning-exchange").count() == 0
     assert frame.locator(".num-submissions").inner_text() == str(len(POINTS) + 1)
-    link.scroll_into_view_if_needed()
+    assert link.is_visible()
+    see(page, ".jp-DirListing-item")
     picture(page, "jupyterlab-formgrader")
     assert tab.quiet(page) == []
 
@@ -106,7 +107,9 @@ def test_formgrader_lists_everybody_with_our_points(tab: Window, lab: Lab) -> No
         assert f" {points or 0:g} / {MAXIMUM} " in f"{said} ", said
         assert ("needs manual grading" in said) == (student in AWAITING), said
     assert "needs autograding" in row(page, LATE)
-    picture(page, "formgrader-submissions")
+    assert "None, None" not in page.locator("#main-table").inner_text()
+    assert page.locator(f"tr:has(td.student-id:text-is('{LATE}')) .student-name").inner_text() == "Swapped,"
+    picture(page, "formgrader-submissions", height=700)
     assert tab.quiet(page) == []
 
 
@@ -116,13 +119,16 @@ def test_a_submissions_page_has_points_table_cause_and_question(tab: Window, lab
     assert page.locator("#rmsnorm-check").get_attribute("placeholder") == "10.5"
     comment = page.locator("#rmsnorm-answer-comment").get_attribute("placeholder") or ""
     assert "10.5 of 14 points." in comment
-    assert "Likeliest cause: rmsnorm-centering, subtracts the mean." in comment
+    assert "Likeliest cause: rmsnorm-centering, subtracts the mean. Ask yourself: what does" in comment
     table = see(page, "pre:has-text('rmsnorm: 10.5 of 14 points')").inner_text()
+    head = table.partition("\n\n")[0].splitlines()
+    assert max(map(len, head)) < 130, "a line does not fit into the page"
     assert "Likeliest cause: rmsnorm-centering (subtracts the mean)." in table
     assert "Which step of LayerNorm did RMSNorm drop?" in table
     assert re.search(r"^test_rmsnorm_does_not_center +wrong value +0 of ", table, re.MULTILINE), table
+    page.set_viewport_size({"width": WIDTH, "height": TALL})
     page.locator("#rmsnorm-check").scroll_into_view_if_needed()
-    picture(page, "formgrader-submission")
+    picture(page, "formgrader-submission", height=TALL)
     assert tab.quiet(page) == []
 
 
@@ -168,14 +174,14 @@ def test_the_feedback_says_the_same(tab: Window, lab: Lab, course: Course) -> No
     assert "10.5 of 14 points" in said
     assert "Which step of LayerNorm did RMSNorm drop?" in said
     assert "(Score: 10.5 / 14.0)" in said
-    picture(page, "feedback")
+    picture(page, "feedback", height=200)
     assert tab.quiet(page) == []
 
 
 def test_nothing_a_student_wrote_runs_in_any_page(tab: Window, lab: Lab, course: Course) -> None:
     page = submissions(tab, lab)
     press_autograde(page, "hostile")
-    see(page, "#main-table td.student-name:has-text('canary.invalid')")
+    see(page, "#main-table td.student-name:has-text('<script>')")
     for place in ("manage_students", "manage_students/hostile", "gradebook/module06", f"gradebook/module06/{FIRST}"):
         page = tab.open(lab.at(f"/formgrader/{place}"))
         see(page, "#main-table a")

@@ -110,7 +110,7 @@ STANDING = Standing("anna", SUBMISSION, {"rmsnorm": (FAILED,)}, "full")
 def test_the_comment_has_our_words_and_none_of_the_students() -> None:
     words = comment(STANDING, "rmsnorm")
     assert "0 of 14 points" in words
-    assert "rmsnorm-centering, subtracts the mean" in words
+    assert "rmsnorm-centering, subtracts the mean. Ask yourself: what does" in words
     assert not set("<>") & set(words)
 
 

@@ -84,12 +84,16 @@ class Pages:
                 SaveCells().preprocess(nbformat.read(one.path, as_version=4), {"nbgrader": where})
 
     def enrol(self, names: Mapping[str, str]) -> None:
-        """Make the roster's students known, with their names."""
+        """Make the roster's students known, with their names.
+
+        The first name is empty: formgrader prints "None" for none, and writes a name of two parts as HTML into the page
+        of a submission.
+        """
         with self._open() as gradebook:
             there = {student.id: student.last_name for student in gradebook.students}
             for student, name in names.items():
                 if there.get(student, "") != name:
-                    gradebook.update_or_create_student(student, last_name=name)
+                    gradebook.update_or_create_student(student, last_name=name, first_name="")
 
     def has(self, student: str, feedback: bool) -> bool:
         """Whether a student's pages are there at all."""

@@ -34,7 +34,9 @@ def comment(standing: Standing, exercise: str) -> str:
         lines.append("Not attempted.")
     for cause in root_causes(verdicts):
         entry = mistake(cause.id)
-        lines.append(f"Likeliest cause: {cause.id}, {entry['title']}. {entry['question']} Read {entry['section']}.")
+        lines.append(
+            f"Likeliest cause: {cause.id}, {entry['title']}. Ask yourself: {entry['question']} Read {entry['section']}."
+        )
     if status == "failed":
         failed = [v for v in verdicts if v.outcome is not Outcome.PASSED]
         outcomes = dict.fromkeys(v.outcome.value.replace("_", " ") for v in failed)
@@ -60,7 +62,8 @@ def _table(standing: Standing, exercise: str) -> Iterator[str]:
         for cause in root_causes(verdicts):
             entry = mistake(cause.id)
             yield f"Likeliest cause: {cause.id} ({entry['title']})."
-            yield f"Ask yourself: {entry['question']} Read: {entry['section']}"
+            yield f"Ask yourself: {entry['question']}"
+            yield f"Read: {entry['section']}"
         yield ""
         for verdict in verdicts:
             name = verdict.test.rpartition("::")[2]

@@ -28,6 +28,7 @@ FIRST = STEM["rmsnorm"]
 MAXIMUM = 118
 """Points of a submission as nbgrader counts: 100 for the code, 2 for each of nine written answers."""
 POINTS = {"reference": 100.0, "centering": 10.5, "stub": 0.0, "hostile": 0.0, "unguarded": 0.0, "truncated": None}
+NAME = "Hostile <img src=x onerror=alarm`name`><script>alarm`name`</script>"
 AWAITING = ("hostile", "unguarded", "truncated")
 """Who waits for a person: a written answer was changed, or there is no verdict."""
 LATE, LATE_POINTS = "swapped", 2.5
@@ -90,7 +91,7 @@ def graded_class(base: Path) -> Course:
     _hand_in(base / "class")
     roster = base / "roster.csv"
     with roster.open("w", encoding="utf-8", newline="") as stream:
-        rows = [[student, payload("name") if student == "hostile" else student.title()] for student in POINTS]
+        rows = [[student, NAME if student == "hostile" else student.title()] for student in POINTS]
         csv.writer(stream).writerows([["id", "name"], *rows, [LATE, LATE.title()]])
     ran = nanolm("course", "grade", base / "class", "--roster", roster, "--course", course.folder,
                  environment=SECRET, cwd=course.folder, seconds=900)  # fmt: skip

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 CANARY = "canary.invalid"
 WIDTH, HEIGHT = 1240, 900
+TALL = 1600
+"""The height of a window for a picture of something long."""
 PICTURES = Path(os.environ["NANOLM_SCREENSHOTS"]) if os.environ.get("NANOLM_SCREENSHOTS") else None
 """Where pictures for the documentation go: `NANOLM_SCREENSHOTS=docs/screenshots pytest selftests/test_browser_*.py`."""
 
