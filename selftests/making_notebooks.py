@@ -71,6 +71,11 @@ def banked(name: str) -> tuple[str, str]:
     return specimen.exercise, combine(solution(specimen.exercise), specimen) if shared else specimen.text
 
 
+def plain(answer: str) -> str:
+    """A specimen's answer without the bank's own words on it, where its code has no docstring."""
+    return answer.rpartition('"""')[2].strip() + "\n"
+
+
 def right_class() -> dict[str, Notebook]:
     """All notebooks of the module, solved."""
     return {stem: copy.deepcopy(STUBS[stem]) for stem in STUBS} | {STEM[name]: right(name) for name in EXERCISES}

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from selftests.browser.chromium import chromium
+from selftests.browser.chromium import chromium, program
 from selftests.browser.jupyter import Lab, jupyterlab
 from selftests.browser.small_class import AWAITING, FIRST, LATE, LATE_POINTS, MAXIMUM, POINTS, Course, graded_class
-from selftests.browser.watching import TALL, WIDTH, Window, payload, picture, see, window
+from selftests.browser.watching import TALL, WIDTH, Window, click, payload, picture, see, window
 from selftests.test_course_loop import SECRET
 
 if TYPE_CHECKING:
@@ -84,6 +85,28 @@ def test_an_alarm_is_heard(browser: Browser) -> None:
         assert "dialog: once" in heard
 
 
+def test_what_cannot_be_seen_fails_with_the_pages_text(browser: Browser) -> None:
+    with window(browser) as tab:
+        tab.context.set_default_timeout(300)
+        page = tab.open("about:blank")
+        page.set_content("<p>all there is</p><button style='visibility: hidden'>no</button>")
+        with pytest.raises(AssertionError, match=r"(?s)'#points' cannot be seen in.*all there is"):
+            see(page, "#points")
+        with pytest.raises(AssertionError, match=r"(?s)'button' cannot be seen in.*all there is"):
+            click(page, "button")
+
+
+def test_without_a_browser_it_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(pytest.skip.Exception, match="LOUD: no Chromium"):
+        program(str(tmp_path / "none"))
+    own = tmp_path / "chrome"
+    own.touch()
+    assert program(str(own)) == str(own)
+    (tmp_path / "chromium").touch(0o755)
+    assert program(str(own)) == str(tmp_path / "chromium")
+
+
 def test_jupyterlabs_menu_opens_formgrader_with_the_one_assignment(tab: Window, lab: Lab) -> None:
     page = tab.open(lab.at("/lab"))
     see(page, ".lm-MenuBar-itemLabel:text-is('Nbgrader')").click()
@@ -128,7 +151,7 @@ def test_a_submissions_page_has_points_table_cause_and_question(tab: Window, lab
     assert re.search(r"^test_rmsnorm_does_not_center +wrong value +0 of ", table, re.MULTILINE), table
     page.set_viewport_size({"width": WIDTH, "height": TALL})
     page.locator("#rmsnorm-check").scroll_into_view_if_needed()
-    picture(page, "formgrader-submission", height=TALL)
+    picture(page, "formgrader-submission", height=1250)
     assert tab.quiet(page) == []
 
 

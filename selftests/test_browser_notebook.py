@@ -16,7 +16,7 @@ from grader.smoke import Student
 from selftests.browser.chromium import chromium
 from selftests.browser.jupyter import Lab, jupyterlab
 from selftests.browser.watching import TALL, WIDTH, Window, click, picture, see, window
-from selftests.making_notebooks import ROOT, STEM, banked, cell_of, load, text
+from selftests.making_notebooks import ROOT, STEM, banked, cell_of, load, plain, text
 from selftests.running_grade import nanolm, read_grades
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def test_from_the_stub_to_a_mistakes_name_and_to_its_grade(tab: Window, lab: Lab
     see(page, f"{printed}:has-text('Still to write: rmsnorm: keep eps and create gamma, one gain a feature')")
     see(page, f"{printed} pre:text-is('0.0')")
 
-    answer = banked("rejected/rmsnorm/centering")[1].rpartition('"""')[2].strip()  # without the bank's own words
+    answer = plain(banked("rejected/rmsnorm/centering")[1])
     click(page, f"{ANSWER} .cm-content")
     page.keyboard.press("Control+a")
     page.keyboard.insert_text(answer)
@@ -94,7 +94,7 @@ def test_from_the_stub_to_a_mistakes_name_and_to_its_grade(tab: Window, lab: Lab
     assert lab.kernels_started == 1
     page.set_viewport_size({"width": WIDTH, "height": TALL})
     see(page, f"{printed} pre:text-is('10.5')").scroll_into_view_if_needed()
-    picture(page, "notebook-check", height=TALL)
+    picture(page, "notebook-check", left=290, top=95, width=915, height=1200)
 
     page.keyboard.press("Control+s")
     page.wait_for_function("!document.querySelector('.jp-mod-dirty')")

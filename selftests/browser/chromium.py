@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Playwright
+    from playwright.sync_api import Browser
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 INSTALL_SECONDS = 300
@@ -43,9 +43,12 @@ def _debians() -> str | None:
     return _on_the_path()
 
 
-def _playwrights(playwright: Playwright) -> str | None:
-    own = playwright.chromium.executable_path
-    return own if Path(own).exists() else None
+def program(playwrights: str) -> str:
+    """The browser to start, `playwrights` being where playwright keeps its own; skips, and says so, without any."""
+    found = _on_the_path() or (playwrights if Path(playwrights).exists() else None) or _debians()
+    if found is None:
+        pytest.skip("LOUD: no Chromium could be found or installed: nothing was tried in a browser")
+    return found
 
 
 @contextmanager
@@ -55,10 +58,8 @@ def chromium() -> Iterator[Browser]:
         "playwright.sync_api", reason="LOUD: the playwright package is not installed: nothing was tried in a browser"
     )
     with sync_api.sync_playwright() as playwright:
-        program = _on_the_path() or _playwrights(playwright) or _debians()
-        if program is None:
-            pytest.skip("LOUD: no Chromium could be found or installed: nothing was tried in a browser")
-        browser = playwright.chromium.launch(executable_path=program, headless=True, args=FLAGS)
+        path = program(playwright.chromium.executable_path)
+        browser = playwright.chromium.launch(executable_path=path, headless=True, args=FLAGS)
         try:
             yield browser
         finally:

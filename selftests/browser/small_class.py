@@ -18,6 +18,7 @@ from selftests.making_notebooks import (
     banked,
     cell_of,
     code,
+    plain,
     right_class,
     write,
 )
@@ -56,7 +57,7 @@ def hostile() -> Notebook:
 def _hand_in(folder: Path) -> None:
     write(folder / "reference", right_class())
     write(folder / "stub", STUBS)
-    write(folder / "centering", {FIRST: answered("rmsnorm", banked("rejected/rmsnorm/centering")[1])})
+    write(folder / "centering", {FIRST: answered("rmsnorm", plain(banked("rejected/rmsnorm/centering")[1]))})
     write(folder / "hostile", {FIRST: hostile()})
     write(folder / "unguarded", {FIRST: hostile()})
     (folder / "truncated").mkdir()
