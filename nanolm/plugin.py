@@ -46,6 +46,8 @@ class Run:
         self.choice = choice
         self.name = choice.package if choice else "submissions"
         self.device = device
+        self.accelerator = "" if device == "cpu" else device
+        """Where GPU tests run; empty: they are not run here."""
         self.implementation = Implementation()
         self.key = LOCAL_KEY
         self.graded = False
