@@ -22,6 +22,7 @@ SUMMARIES = {
     "demo": "build a class of submissions from the bank and grade it",
     "sync": "generate exercises/ from solutions/, or prove that it is current",
     "fingerprints": "store what each banked mistake gives on the probe inputs",
+    "gpu": "run the GPU tests on an accelerator, or bundle them for another machine",
     "release": "write the students' copy",
 }
 """Every sub-command of the project. Those that are not installed here are the instructors'."""

@@ -79,8 +79,12 @@ class Subject(NamedTuple):
     scale: float = 1.0
     size: float = 1.0
     pulled_scale: float = 8.0
-    keeps_parameters: bool = False
-    """In an autocast region the parameters stay float32, and so does the input: linear maps narrow both."""
+    parameters: tuple[str, ...] = ()
+    """What stays float32 in an autocast region, where linear maps narrow it."""
+    promotion: str = ""
+    """The mistake of an output that is float32 there and nowhere else."""
+    narrowing: str = ""
+    """The mistake of a value that is wrong there and nowhere else."""
 
     def tolerance(self, precision: Precision) -> Tolerance:
         """How far a result may be from the oracle's, where it is not a matter of one rounding."""
@@ -123,6 +127,8 @@ RMS_NORM = Subject(
     lambda a, up: oracles.rms_norm_gradients(a["x"], a["gamma"], EPS, up),
     rounded_once=True,
     reduction=WIDTH,
+    promotion="rmsnorm-float32-constant",
+    narrowing="rmsnorm-narrowed-statistics",
 )
 
 
@@ -139,7 +145,8 @@ SWIGLU = Subject(
     lambda a, up: oracles.gated_ffn_gradients(a["x"], a["w_gate"], a["w_up"], a["w_down"], up),
     rounded_once=False,
     reduction=WIDTH,
-    keeps_parameters=True,
+    parameters=("w_gate", "w_up", "w_down"),
+    promotion="swiglu-float32-constant",
 )
 
 
@@ -178,6 +185,7 @@ PER_HEAD = Subject(
     rounded_once=True,
     reduction=HEAD,
     scale=2.0,
+    narrowing="qk_norm-narrowed-statistics",
 )
 
 
@@ -195,6 +203,7 @@ FULL_WIDTH = Subject(
     lambda a, up: _renamed(oracles.rms_norm_gradients(a["q"], a["gamma"], EPS, up.reshape(a["q"].shape))),
     rounded_once=True,
     reduction=HEADS * HEAD,
+    narrowing="qk_norm-narrowed-statistics",
 )
 
 

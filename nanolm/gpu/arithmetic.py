@@ -18,7 +18,7 @@ DROPPED_BITS = 13
 def tf32(device: torch.device) -> Iterator[None]:
     """Matrix products may use TF32 inside, whatever was set before."""
     if device.type != "cuda":
-        with RoundedProducts():
+        with RoundedProducts():  # type: ignore[no-untyped-call]
             yield
         return
     matmul = torch.backends.cuda.matmul
@@ -31,7 +31,7 @@ def tf32(device: torch.device) -> Iterator[None]:
         setattr(matmul, name, before)
 
 
-class RoundedProducts(TorchDispatchMode):
+class RoundedProducts(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Rounds the operands of matrix products as a tensor core does; vectors' products stay whole, as on a GPU."""
 
     def __torch_dispatch__(

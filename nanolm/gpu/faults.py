@@ -13,7 +13,8 @@ _WORDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         HOST_SYNC,
         re.compile(
-            r"synchronizing CUDA operation|data-dependent|can't convert cuda.* to numpy|\.numpy\(\) is not supported",
+            r"synchronizing CUDA operation|data[- ]dependent|can't convert cuda.* to numpy"
+            r"|\.numpy\(\) is not supported",
             re.I,
         ),
     ),

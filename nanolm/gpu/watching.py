@@ -14,13 +14,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from nanolm.adapters.student import Student, interface_fault
 from nanolm.protocol import Reply
 
 PRETENDED = "meta"
-"""What the tensors of a dry run claim to lie on: a device that every build of PyTorch knows, and that is not the CPU."""
+"""What the tensors of a dry run claim to lie on: a device that is not the CPU, and that every PyTorch knows."""
 
 
 class HostSynchronisation(RuntimeError):
@@ -82,13 +83,13 @@ class DryRun:
 
         @wraps(function)
         def call(*arguments: Any, **named: Any) -> Any:
-            with self._mode, _Copies():
+            with self._mode, _Copies(), _Literals():  # type: ignore[no-untyped-call]
                 return function(*arguments, **named)
 
         return call
 
 
-class _Copies(TorchDispatchMode):
+class _Copies(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Ends at a copy between host and device, which waits for all that the device has still to do."""
 
     def __torch_dispatch__(
@@ -101,4 +102,20 @@ class _Copies(TorchDispatchMode):
             source = args[1] if func is torch.ops.aten.copy_.default else args[0]
             if source.device.type != result.device.type:
                 raise HostSynchronisation(f"a tensor was copied from {source.device.type} to {result.device.type}")
+        return result
+
+
+class _Literals(TorchFunctionMode):
+    """Ends where Python numbers are made a tensor of the device: they are written on the host and copied, waiting."""
+
+    def __torch_function__(
+        self, func: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Run one function."""
+        result = func(*args, **(kwargs or {}))
+        made = func in (torch.tensor, torch.as_tensor, Tensor.new_tensor) and not isinstance(args[0], Tensor)
+        if (made or func is Tensor.new_tensor) and result.device.type != "cpu":
+            raise HostSynchronisation(
+                "numbers of Python were made a tensor on the device, which is a copy from the host"
+            )
         return result
