@@ -241,6 +241,8 @@ def pytest_runtest_makereport(
     report.user_properties.append((PROPERTY, verdict.to_data()))
     if verdict.outcome is Outcome.NOT_RUN_HERE:
         report.outcome = "skipped"
+        # The folder for a place: one line in the summary tells of all tests that are not run here for one reason.
+        report.longrepr = (str(item.path.parent), None, verdict.message)  # type: ignore[assignment]
     elif verdict.outcome is not Outcome.PASSED:
         report.outcome = "failed"
         if not (verdict.outcome is Outcome.INFRASTRUCTURE and call.excinfo):

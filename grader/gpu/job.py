@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -45,14 +45,18 @@ class Plan:
         return named and (is_gpu_test(item) or not self.only_gpu)
 
 
+NOTHING = SubmissionResult("", (), 0.0)
+
+
 @dataclass
 class Graded:
     """One submission on the device: its result, the seeds of its tests, and what starting its process took."""
 
     job: Job
-    result: SubmissionResult
+    result: SubmissionResult = NOTHING
     seeds: dict[str, int] = field(default_factory=dict)
     warm_up_seconds: float = 0.0
+    bandwidth: list[dict[str, Fact]] | str = ""
 
 
 def device_problem(device: str) -> str | None:
@@ -85,14 +89,7 @@ def run_job(jobs: Sequence[Job], plan: Plan, say: Say = lambda line: None) -> di
     """Run everything; returns the JSON data. Raises CannotStart."""
     start = time.monotonic()
     until = start + plan.minutes * 60
-    graded: list[Graded] = []
-    for job in jobs:
-        say(f"── {printable(job.name)}")
-        graded.append(_one(job, plan, until, say))
-    rows = []
-    if plan.bandwidth and graded:
-        say("── memory bandwidth of RMSNorm (reported, not graded)")
-        rows = [{"submission": one.job.name, "rows": _bandwidth(one.job, plan, until, say)} for one in graded]
+    graded = _graded(jobs, plan, until, say)
     at = circumstances(plan.settings)
     return {
         "schema": SCHEMA,
@@ -107,7 +104,7 @@ def run_job(jobs: Sequence[Job], plan: Plan, say: Say = lambda line: None) -> di
             "warm_up": round(sum(one.warm_up_seconds for one in graded), 2),
             "compiled_tests": round(_seconds(graded, "_one_graph"), 2),
         },
-        "bandwidth": rows,
+        "bandwidth": [{"submission": one.job.name, "rows": one.bandwidth} for one in graded if one.bandwidth],
         "submissions": [_submission(one) for one in graded],
     }
 
@@ -116,52 +113,65 @@ def _seconds(graded: Sequence[Graded], word: str) -> float:
     return sum(v.seconds for one in graded for v in one.result.verdicts if word in v.test)
 
 
-def _one(job: Job, plan: Plan, until: float, say: Say) -> Graded:
-    results: list[SubmissionResult] = []
+def _graded(jobs: Sequence[Job], plan: Plan, until: float, say: Say) -> list[Graded]:
+    """Every submission in turn, in one session: the tests are collected once."""
+    graded: list[Graded] = []
     backends: list[GpuBackend] = []
-    seeds: dict[str, int] = {}
     collected = 0
 
+    def announced() -> Iterator[Job]:
+        for job in jobs:
+            say(f"── {printable(job.name)}")
+            graded.append(Graded(job))
+            yield job
+
     def backend(texts: Mapping[str, str]) -> GpuBackend:
-        if backends:  # a second try, after a time-out or a fault of ours
-            backends[-1].close()
+        close()  # a second try, after a time-out or a fault of ours
         backends.append(GpuBackend(texts, plan.device, until=until))
         return backends[-1]
 
+    def close() -> None:
+        for one in backends:
+            one.close()
+            graded[-1].warm_up_seconds += one.warm_up_seconds
+        backends.clear()
+
     def told(job: Job, verdict: Verdict, seed: int) -> None:
-        seeds[verdict.test] = seed
+        graded[-1].seeds[verdict.test] = seed
         name = verdict.test.rpartition("::")[2]
-        say(f"[{len(seeds):>3}/{collected}] {name:<58} {verdict.outcome.value:<13} {verdict.seconds:6.2f} s")
+        count = f"[{len(graded[-1].seeds):>3}/{collected}]"
+        say(f"{count} {name:<58} {verdict.outcome.value:<13} {verdict.seconds:6.2f} s")
+
+    def done(result: SubmissionResult) -> None:
+        graded[-1].result = replace(result, isolation=Level.WEAK.value)
+        if plan.bandwidth and backends and "modules.py" in graded[-1].job.texts:
+            graded[-1].bandwidth = _bandwidth(backends[-1], say)
+        close()
 
     def count(items: int) -> None:
         nonlocal collected
         collected = items
 
+    session = GpuSession(
+        plan.settings, announced(), backend, done, plan.device,
+        on_verdict=told, wanted=plan.wants, on_collected=count,
+    )  # fmt: skip
     try:
-        session = GpuSession(
-            plan.settings, [job], backend, results.append, plan.device,
-            on_verdict=told, wanted=plan.wants, on_collected=count,
-        )  # fmt: skip
         run_plugin(session, plan.settings)
     finally:
-        for one in backends:
-            one.close()
-    result = replace(results[0], isolation=Level.WEAK.value)
-    return Graded(job, result, seeds, sum(one.warm_up_seconds for one in backends))
+        close()
+    return graded
 
 
-def _bandwidth(job: Job, plan: Plan, until: float, say: Say) -> list[dict[str, Fact]] | str:
-    if "modules.py" not in job.texts:
-        return "not handed in"
-    backend = GpuBackend(job.texts, plan.device, until=until)
+def _bandwidth(backend: GpuBackend, say: Say) -> list[dict[str, Fact]] | str:
+    """Rows of the measurement, in the process that graded; or in words why there are none."""
     try:
         rows = backend.bandwidth()
     except StudentFault as fault:
         return printable(f"{fault.outcome.value}: {fault.message}", 300)
-    finally:
-        backend.close()
     for row in rows:
-        say(f"  {row.get('name')!s:<24} {row.get('microseconds')!s:>10} µs  ratio to a copy {row.get('ratio')}")
+        name, taken = printable(str(row.get("name")), 40), printable(str(row.get("microseconds")), 20)
+        say(f"        RMSNorm's bandwidth: {name:<24} {taken:>10} µs, {printable(str(row.get('ratio')), 20)} of a copy")
     return rows
 
 
@@ -180,6 +190,8 @@ def lines(data: Mapping[str, Any]) -> list[str]:
     rows = [f"{data['machine']}", f"{'submission':<24} {'exercise':<10} {'GPU tests':<22} ordinary tests there"]
     for submission in data["submissions"]:
         verdicts = [Verdict.from_data(each) for each in submission["verdicts"]]
+        if submission["ungradable"]:
+            rows.append(f"{printable(submission['submission'], 24):<24} {printable(submission['ungradable'], 300)}")
         for exercise in dict.fromkeys(verdict.exercise for verdict in verdicts):
             mine = [verdict for verdict in verdicts if verdict.exercise == exercise]
             parts = [[v for v in mine if ("_gpu_" in v.test) is gpu] for gpu in (True, False)]
@@ -194,7 +206,7 @@ def lines(data: Mapping[str, Any]) -> list[str]:
         if isinstance(part["rows"], str):
             rows.append(f"{printable(part['submission'], 24):<24} bandwidth: {part['rows']}")
             continue
-        shown = ", ".join(f"{printable(str(row['name']), 40)} {row['ratio']}" for row in part["rows"])
+        shown = ", ".join(f"{printable(str(row.get('name')), 40)} {row.get('ratio')}" for row in part["rows"])
         rows.append(f"{printable(part['submission'], 24):<24} time beside a copy of the same bytes: {shown}")
     seconds = data["seconds"]
     rows.append(
