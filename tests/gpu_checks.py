@@ -96,6 +96,8 @@ def one_graph(gpu: Gpu, exercise: str, rng: np.random.Generator, *subjects: Subj
     for subject in subjects:
         for tokens, precision in zip(LENGTHS, (FLOAT32, FLOAT32, BFLOAT16), strict=True):
             arguments = subject.draw(rng, precision.dtype, tokens)
+            with _explained(exercise):
+                _call(gpu, subject, arguments)  # a fault that is there uncompiled too is no graph's
             with _explained(exercise), gpu.under(compiled=True):
                 if tokens == LENGTHS[1]:
                     _compare_gradients(gpu, subject, arguments, precision, rng, ", compiled")

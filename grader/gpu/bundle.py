@@ -68,7 +68,7 @@ def files(root: Path, jobs: Sequence[Job]) -> Iterator[tuple[str, bytes]]:
 
 
 def _job(job: Job) -> dict[str, object]:
-    kept = ("name", "texts", "problems", "notes", "ungradable", "digest")
+    kept = ("name", "texts", "problems", "notes", "ungradable", "exercises", "digest")
     return {name: value for name, value in asdict(job).items() if name in kept}
 
 

@@ -25,4 +25,9 @@ def main(folder: Path) -> int:
 
 def read_jobs(path: Path) -> list[Job]:
     """The submissions that the bundle carries, as they were read when it was made."""
-    return [Job(**{**data, "notes": tuple(data["notes"])}) for data in json.loads(path.read_text(encoding="utf-8"))]
+    read = json.loads(path.read_text(encoding="utf-8"))
+    exercises = [None if data["exercises"] is None else tuple(data["exercises"]) for data in read]
+    return [
+        Job(**{**data, "notes": tuple(data["notes"]), "exercises": chosen})
+        for data, chosen in zip(read, exercises, strict=True)
+    ]

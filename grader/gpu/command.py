@@ -8,8 +8,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.bank import given, package_job
+from grader.bank import given, package_job, read_bank, read_gpu_bank
 from grader.gpu.running import CANNOT_START, OK, add_run_options, plan_of, run
+from grader.gpu.session import EXERCISES
 from grader.grading import read_jobs
 from grader.house import HouseError, find_root
 from grader.session import CannotStart, Job
@@ -30,6 +31,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--class", dest="classes", action="append", type=Path, default=[], metavar="DIR",
                       help="every submission of DIR")  # fmt: skip
     made.add_argument("--course", type=Path, metavar="DIR", help="the course folder (default: found from here)")
+    made.add_argument("--bank", action="store_true",
+                      help="add the bank's mistakes that only an accelerator shows: are they named there?")  # fmt: skip
     add_run_options(made)
     made.add_argument("--bundle", type=Path, metavar="FILE.pyz",
                       help="write the job as one file for a machine that has torch and NumPy alone")  # fmt: skip
@@ -46,6 +49,8 @@ def gpu(arguments: Sequence[str]) -> int:
     try:
         root = find_root(options.course, [*options.paths, *options.classes])
         jobs = _jobs(made, options, root)
+        if options.bank:
+            jobs += bank_jobs(root)
         if options.bundle is not None:
             from grader.gpu.bundle import BundleError, write_bundle
 
@@ -81,3 +86,14 @@ def _jobs(made: argparse.ArgumentParser, options: argparse.Namespace, root: Path
     if missing:
         return read_jobs([choice.folder], given(root))
     return [package_job(root, choice.package, choice.package)]
+
+
+def bank_jobs(root: Path) -> list[Job]:
+    """The bank of `mistakes/gpu/`, and of the other bank what half precision is about, each for its one exercise."""
+    about_precision = ("low-precision", "late-widening")
+    ordinary = (
+        specimen
+        for specimen in read_bank(root)
+        if specimen.kind == "rejected" and specimen.exercise in EXERCISES and specimen.label in about_precision
+    )
+    return [specimen.job(root) for specimen in (*read_gpu_bank(root), *ordinary)]
