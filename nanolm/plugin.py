@@ -35,6 +35,9 @@ LOCAL_KEY = b"nanolm"
 """Locally the inputs are the same on every machine; a grading run sets a key of its own."""
 
 
+GPU_FACTOR = 24
+"""How much longer than another a GPU test may take in a local run: it compiles, which takes seconds a graph."""
+
 ENOUGH_TIMEOUTS = 2
 """Locally, tests of an exercise that may run into the time limit before its others are timed out without being run."""
 
@@ -217,7 +220,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         seed(run.seed(item.nodeid))(function)
     if run.limit_seconds <= 0:
         return (yield)
-    with time_limit(run.limit_seconds, item.nodeid):
+    factor = GPU_FACTOR if "gpu" in getattr(item, "fixturenames", ()) else 1
+    with time_limit(factor * run.limit_seconds, item.nodeid):
         return (yield)
 
 
