@@ -187,27 +187,31 @@ def _submission(one: Graded) -> dict[str, Any]:
 
 def lines(data: Mapping[str, Any]) -> list[str]:
     """The short table that ends a run: a row an exercise and submission."""
-    rows = [f"{data['machine']}", f"{'submission':<24} {'exercise':<10} {'GPU tests':<22} ordinary tests there"]
+    names = [len(submission["submission"]) for submission in data["submissions"]]
+    width = min(44, max([24, *names]))
+    rows = [f"{data['machine']}", f"{'submission':<{width}} {'exercise':<10} {'GPU tests':<22} ordinary tests there"]
     for submission in data["submissions"]:
         verdicts = [Verdict.from_data(each) for each in submission["verdicts"]]
         if submission["ungradable"]:
-            rows.append(f"{printable(submission['submission'], 24):<24} {printable(submission['ungradable'], 300)}")
+            rows.append(
+                f"{printable(submission['submission'], width):<{width}} {printable(submission['ungradable'], 300)}"
+            )
         for exercise in dict.fromkeys(verdict.exercise for verdict in verdicts):
             mine = [verdict for verdict in verdicts if verdict.exercise == exercise]
             parts = [[v for v in mine if ("_gpu_" in v.test) is gpu] for gpu in (True, False)]
-            name = printable(submission["submission"], 24)
-            rows.append(f"{name:<24} {exercise:<10} {_counted(parts[0]):<22} {_counted(parts[1])}")
+            name = printable(submission["submission"], width)
+            rows.append(f"{name:<{width}} {exercise:<10} {_counted(parts[0]):<22} {_counted(parts[1])}")
             rows += [
-                f"{'':<35} {verdict.test.rpartition('::')[2]}: {verdict.outcome.value}{_names(verdict)}"
+                f"{'':<{width + 11}} {verdict.test.rpartition('::')[2]}: {verdict.outcome.value}{_names(verdict)}"
                 for verdict in mine
                 if verdict.outcome not in (Outcome.PASSED, Outcome.NOT_RUN_HERE, Outcome.NOT_ATTEMPTED)
             ]
     for part in data["bandwidth"]:
         if isinstance(part["rows"], str):
-            rows.append(f"{printable(part['submission'], 24):<24} bandwidth: {part['rows']}")
+            rows.append(f"{printable(part['submission'], width):<{width}} bandwidth: {part['rows']}")
             continue
         shown = ", ".join(f"{printable(str(row.get('name')), 40)} {row.get('ratio')}" for row in part["rows"])
-        rows.append(f"{printable(part['submission'], 24):<24} time beside a copy of the same bytes: {shown}")
+        rows.append(f"{printable(part['submission'], width):<{width}} time beside a copy of the same bytes: {shown}")
     seconds = data["seconds"]
     rows.append(
         f"{seconds['total']:g} s, of which {seconds['warm_up']:g} s warm-up and {seconds['compiled_tests']:g} s in "
