@@ -351,7 +351,11 @@ def run_session(
     on_verdict: OnVerdict = forget,
 ) -> None:
     """Collect the tests once and grade every job; raises CannotStart where there is nothing to grade with."""
-    plugin = GradingSession(settings, jobs, make_backend, on_result, on_verdict)
+    run_plugin(GradingSession(settings, jobs, make_backend, on_result, on_verdict), settings)
+
+
+def run_plugin(plugin: GradingSession, settings: Settings) -> None:
+    """Run the tests under a session of one's own."""
     # Nothing of the environment or of a configuration file decides how we grade.
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
