@@ -8,11 +8,12 @@ READY  := $(VENV)/.ready
 TORCH_INDEX ?=
 TORCH := $(shell sed -n 's/^\(torch==[^ ]*\).*/\1/p' requirements.lock)
 
-.PHONY: help setup doctor demo test gpu lint sync-check sync release fingerprints verify lock clean
+.PHONY: help setup doctor demo grade test gpu lint sync-check sync release fingerprints verify lock clean
 
 help:
 	@echo "make demo          build a class of submissions, grade it, show the table"
 	@echo "make test          everything: reference, proofs, kill matrix, self-tests"
+	@echo "make grade         grade notebooks with nbgrader: FROM=downloads.zip ROSTER=roster.csv"
 	@echo "make gpu           the GPU job on the reference (another: NANOLM_IMPL=exercises make gpu); options in GPU='…'"
 	@echo "make setup         create $(VENV) from requirements.lock"
 	@echo "make doctor        is this machine ready?"
@@ -58,6 +59,10 @@ doctor: $(READY)
 
 demo: $(READY)
 	@$(BIN)/nanolm demo --into demo
+
+# The instructor's loop: FROM is a download of the class (leave it out to go on), ROSTER a CSV with id and name.
+grade: $(READY)
+	@$(BIN)/nanolm course grade $(if $(FROM),"$(FROM)") $(if $(ROSTER),--roster "$(ROSTER)")
 
 test: $(READY)
 	@echo "── the reference passes every graded test"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 c = get_config()  # noqa: F821 (nbgrader defines it where it reads this file)
 ROOT = Path(__file__).resolve().parent
-(ROOT / "grading").mkdir(exist_ok=True)  # without it nbgrader speaks of a database that needs an upgrade
+# Without the one nbgrader speaks of a database that needs an upgrade, without the other of an instructor to be asked.
+(ROOT / "grading" / "exchange").mkdir(parents=True, exist_ok=True)
 
 c.CourseDirectory.course_id = "nanolm"
 c.CourseDirectory.root = str(ROOT)
@@ -25,6 +26,7 @@ c.CourseDirectory.ignore = [
     "*.py",
     "*.md",
     ".hypothesis",
+    "collected.json",
 ]
 
 # A released answer cell raises the task that its solution's marker names, exactly as the stub in exercises/ does.
@@ -42,3 +44,23 @@ c.GenerateAssignment.preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 c.ClearSolutions.text_stub = "*Write your answer here.*"
+
+# Verdicts instead of a kernel: a submission is rebuilt from the release, graded by workers of our own, and stored.
+c.Autograde.exporter_class = "grader.nbgrader_plugins.exporter.SubmissionExporter"
+c.Autograde.sanitize_preprocessors = [
+    "nbgrader.preprocessors.OverwriteCells",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+c.Autograde.autograde_preprocessors = [
+    "grader.nbgrader_plugins.preprocessors.Verdicts",
+    "grader.nbgrader_plugins.preprocessors.SaveVerdicts",
+    "nbgrader.preprocessors.AssignLatePenalties",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+c.AssignLatePenalties.plugin_class = "grader.nbgrader_plugins.late.LatePenalty"
+c.ExportApp.plugin_class = "grader.nbgrader_plugins.export.GradeExport"
+
+# How verdicts are given; a line of `nanolm course grade` may say otherwise.
+c.CourseGrading.round = "module06"
+c.CourseGrading.isolation = "full"
+c.CourseGrading.late_policy = "none"

@@ -7,17 +7,22 @@ archive declares are not believed: at most one byte more than the limit is decom
 import io
 import re
 import stat
+import tempfile
 import zipfile
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from typing import IO
 
 from grader.sourcetext import Unreadable
-from grader.trees import MAX_FILE_BYTES, Folder, Listing, is_clutter, shown_path, too_large
+from grader.trees import MAX_FILE_BYTES, MAX_NOTEBOOK_BYTES, Folder, Listing, is_clutter, shown_path, too_large
 from nanolm.untrusted import printable
 
 MAX_ARCHIVE_BYTES = 20 * 1024 * 1024
 MAX_ARCHIVE_ENTRIES = 2000
+IN_MEMORY = 4 * 1024 * 1024
+"""Bytes of a notebook that are not written to a temporary file."""
 
-_DEEPEST = 3  # only-sub-folder/exercises/modules.py
+_DEEPEST = 4  # only-sub-folder/release/module06/01_rmsnorm.ipynb
 _ENTRY_SIGNATURE = b"PK\x01\x02"
 _OTHER_FORMATS = (
     (b"Rar!", "a RAR archive"),
@@ -44,7 +49,7 @@ class ZipTree:
         self._archive = _open_archive(data)
         unsafe = []
         for member in self._archive.infolist():
-            if _is_unsafe(member.orig_filename):
+            if is_unsafe(member.orig_filename):
                 unsafe.append(printable(member.orig_filename, 60))
                 self._refuse_if_ours(member.orig_filename, exercise_files)
             else:
@@ -64,6 +69,29 @@ class ZipTree:
 
     def read(self, folder: Folder, name: str) -> bytes:
         """See Tree; `name` must come from the listing."""
+        with self._member(folder, name) as stream:
+            data = _read(stream, MAX_FILE_BYTES + 1, shown_path(folder, name))
+        if len(data) > MAX_FILE_BYTES:
+            raise too_large(shown_path(folder, name), MAX_FILE_BYTES)
+        return data
+
+    @contextmanager
+    def open(self, folder: Folder, name: str) -> Iterator[tuple[IO[bytes], int]]:
+        """See Tree; `name` must come from the listing. A large member goes through a file, not through memory."""
+        size = 0
+        with self._member(folder, name) as stream, tempfile.SpooledTemporaryFile(IN_MEMORY) as copy:
+            while chunk := _read(stream, 1 << 20, shown_path(folder, name)):
+                size += len(chunk)
+                if size > MAX_NOTEBOOK_BYTES:
+                    raise too_large(shown_path(folder, name), MAX_NOTEBOOK_BYTES)
+                copy.write(chunk)
+            if size > IN_MEMORY:
+                copy.flush()
+            copy.seek(0)
+            yield copy, size
+
+    @contextmanager
+    def _member(self, folder: Folder, name: str) -> Iterator[IO[bytes]]:
         shown = shown_path(folder, name)
         members = self._members[folder][name]
         if len(members) > 1:
@@ -78,15 +106,11 @@ class ZipTree:
         if member.compress_type not in _METHODS:
             raise Unreadable(f"{shown} is compressed in a way that is not accepted here: {_AGAIN}")
         try:
-            with self._archive.open(member) as stream:
-                data = stream.read(MAX_FILE_BYTES + 1)
-        except (
-            Exception
-        ):  # zipfile answers hostile bytes with a dozen types, NotImplementedError and zlib.error among them
-            raise Unreadable(f"{shown} is damaged in the zip: {_AGAIN}") from None
-        if len(data) > MAX_FILE_BYTES:
-            raise too_large(shown, MAX_FILE_BYTES)
-        return data
+            stream = self._archive.open(member)
+        except Exception:  # zipfile answers hostile bytes with a dozen types
+            raise _damaged(shown) from None
+        with stream:
+            yield stream
 
     def _add(self, member: zipfile.ZipInfo) -> None:
         parts = [part for part in member.filename.split("/") if part not in {"", "."}]
@@ -105,7 +129,18 @@ class ZipTree:
             self.refused[name] = f"{name} is stored in the zip under the unsafe path {printable(stored, 60)}: {_AGAIN}"
 
 
-def _is_unsafe(stored: str) -> bool:
+def _read(stream: IO[bytes], count: int, shown: str) -> bytes:
+    try:
+        return stream.read(count)
+    except Exception:  # NotImplementedError and zlib.error among them
+        raise _damaged(shown) from None
+
+
+def _damaged(shown: str) -> Unreadable:
+    return Unreadable(f"{shown} is damaged in the zip: {_AGAIN}")
+
+
+def is_unsafe(stored: str) -> bool:
     """Whether a member's name is absolute, climbs with `..`, names a drive, or uses `\\` or NUL."""
     drive = re.match(r"[A-Za-z]:", stored)
     return stored.startswith("/") or ".." in stored.split("/") or bool(drive) or "\\" in stored or "\0" in stored

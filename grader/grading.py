@@ -11,12 +11,13 @@ from grader.bank import given
 from grader.circumstances import circumstances, described
 from grader.gpu.merge import GpuRun, record, recorded, with_devices
 from grader.ledger import Known, Ledger, Recording
+from grader.notebooks.released import released
 from grader.pool import grade_all
 from grader.results import SubmissionResult
 from grader.roster import Student, assign
 from grader.sandbox import acceptable
 from grader.session import Job, Settings
-from grader.submissions import MAX_NAME, name_submissions, read_submission
+from grader.submissions import MAX_NAME, Submission, name_submissions, read_submission
 from grader.table import stepping
 from nanolm.course import EXERCISES, exercise_files
 from nanolm.untrusted import printable
@@ -32,13 +33,34 @@ def grade_paths(
     ledger: Path | None = None,
     gpu: Sequence[GpuRun] = (),
 ) -> list[SubmissionResult]:
-    """Grade submissions in the order given. Raises CannotStart, LedgerError.
+    """Read and grade submissions in the order given, under their paths' tails. Raises CannotStart, LedgerError."""
+    submissions = _read(paths, settings.root)
+    return grade_submissions(submissions, settings, processes=processes, ledger=ledger, gpu=gpu)
+
+
+def _read(paths: Sequence[Path], root: Path) -> list[Submission]:
+    course = released(root)
+    return [
+        read_submission(path, exercise_files(), name=name, released=course)
+        for path, name in zip(paths, name_submissions(paths), strict=True)
+    ]
+
+
+def grade_submissions(
+    submissions: Sequence[Submission],
+    settings: Settings,
+    *,
+    processes: int | None = None,
+    ledger: Path | None = None,
+    gpu: Sequence[GpuRun] = (),
+) -> list[SubmissionResult]:
+    """Grade submissions that have been read. Raises CannotStart, LedgerError.
 
     With a ledger, verdicts that it has are taken from it, and new ones are written into it as they are given; those of
     GPU jobs too.
     """
     ours = given(settings.root)
-    jobs = read_jobs(paths, ours)
+    jobs = [_job(submission, ours) for submission in submissions]
     recording = Recording(ledger, circumstances(settings)) if ledger else None
     if recording:
         jobs = _look_up(jobs, recording, settings)
@@ -71,7 +93,7 @@ def _with_devices(
 def grade_jobs(
     jobs: Sequence[Job], settings: Settings, *, processes: int | None = None, recording: Recording | None = None
 ) -> list[SubmissionResult]:
-    """Grade submissions that have been read."""
+    """Grade jobs."""
     with stepping("grading", len(jobs)) as step:
         results = grade_all(jobs, settings, lambda result: step(), processes=processes, recording=recording)
     # A submission that never reached the tests still has the exercises' full points as its maximum.
@@ -79,13 +101,13 @@ def grade_jobs(
     return [replace(result, max_score=result.max_score or full) for result in results]
 
 
-def read_jobs(paths: Sequence[Path], ours: dict[str, str]) -> list[Job]:
-    """Submissions as jobs, in the order given; `ours` are the files that the course gives."""
-    return [_job(path, name, ours) for path, name in zip(paths, name_submissions(paths), strict=True)]
+def read_jobs(paths: Sequence[Path], root: Path) -> list[Job]:
+    """Submissions as jobs, in the order given, with the files that the course below `root` gives."""
+    ours = given(root)
+    return [_job(submission, ours) for submission in _read(paths, root)]
 
 
-def _job(path: Path, name: str, ours: dict[str, str]) -> Job:
-    submission = read_submission(path, exercise_files(), name=name)
+def _job(submission: Submission, ours: dict[str, str]) -> Job:
     return Job(
         name=submission.name,
         texts={**submission.files, **ours},

@@ -8,15 +8,15 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from grader.notebooks.released import is_notebook
 from grader.sourcetext import Unreadable
 from grader.trees import Folder, Listing, Tree, shown_path
 from nanolm.course import GIVEN_FILES
 
 EXERCISES = "exercises"
 ARCHIVE_SUFFIXES = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
-NO_NOTEBOOKS = (
-    "Notebooks are not graded by this version: copy your answers into the exercise's .py file and hand that in."
-)
+RELEASED = ("release", "module06")
+"""Where the notebooks lie in a student's copy of the course."""
 
 _INERT_NAMES = frozenset({"conftest.py", "sitecustomize.py", "usercustomize.py", "pytest.ini"})
 _INERT_SUFFIXES = (".pth", ".so", ".pyd", ".pyc")
@@ -174,8 +174,6 @@ def _notes_on_the_rest(places: Sequence[_Place], exercise_files: Sequence[str], 
         for given in GIVEN_FILES
         if any(name == given for _, name in rest)
     ]
-    if not found.empty and any(name.casefold().endswith(".ipynb") for _, name in rest):
-        notes.append(NO_NOTEBOOKS)
     inert = [shown_path(*one) for one in rest if _is_inert(one[1])]
     if inert:
         notes.append(f"Ignored, without effect on grading: {_first(inert)}.")
@@ -201,14 +199,35 @@ def _first(names: Sequence[str]) -> str:
 
 def _why_nothing(places: Sequence[_Place], exercise_files: Sequence[str]) -> str:
     names = [name.casefold() for place in places for name in place.listing.files]
-    if any(name.endswith(".ipynb") for name in names):
-        return NO_NOTEBOOKS
     if any(name.endswith(ARCHIVE_SUFFIXES) for name in names):
         return "There is no exercise file, only an archive inside: unpack it and hand in the exercise files themselves."
     wanted = ", ".join(exercise_files)
     if len(places[0].listing.folders) > 1:
         return (
-            f"No exercise file lies at the top or in {EXERCISES}/, and there are several folders: "
-            f"put your files ({wanted}) at the top and hand it in again."
+            f"No exercise file and no notebook lies at the top or in {EXERCISES}/, and there are several folders: "
+            f"put your files ({wanted}) or notebooks at the top and hand it in again."
         )
-    return f"There is no exercise file in it: put your files ({wanted}) at the top or in {EXERCISES}/."
+    return (
+        "There is no exercise file and no notebook in it: "
+        f"put your files ({wanted}) or notebooks at the top or in {EXERCISES}/."
+    )
+
+
+def locate_notebooks(tree: Tree) -> list[tuple[Folder, str]]:
+    """The notebooks of a submission: from the first of its places that holds any.
+
+    The places are the top, `exercises/`, the only sub-folder with its `exercises/`, and where a student's copy of the
+    course has them. A folder that cannot be opened is passed over: `locate` has told of it.
+    """
+    top = _Place((), tree.listing(()))
+    groups: list[list[_Place]] = [[top], _open_exercises(tree, top, [])]
+    folders = top.listing.folders
+    if len(folders) == 1:
+        groups.append(_open_only_folder(tree, folders[0], groups[0] + groups[1], []))
+    starts: list[Folder] = [()] if RELEASED[0] in folders else [(folders[0],)] if len(folders) == 1 else []
+    groups += [_open(tree, (*start, *RELEASED), []) for start in starts]
+    for places in groups:
+        found = [(place.folder, name) for place in places for name in place.listing.files if is_notebook(name)]
+        if found:
+            return found
+    return []

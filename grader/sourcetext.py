@@ -60,7 +60,7 @@ def decode_source(data: bytes, shown: str) -> SourceText:
         raise _not_utf8(shown, _line_of(data, error.start), encoding) from None
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.lstrip().startswith("{") and '"nbformat"' in text:
-        raise Unreadable(f"{shown} is a notebook under another name: copy your answers out of it into a .py file.")
+        raise Unreadable(f"{shown} is a notebook under another name: give it its name with .ipynb back and hand it in.")
     cookie = _coding_cookie(text)
     if cookie is not None and not cookie.lower().replace("_", "-").startswith(("utf-8", "utf8")):
         notes.append(f"{shown} declares the encoding {printable(cookie, 40)}; that is ignored, it was read as UTF-8.")

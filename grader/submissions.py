@@ -4,19 +4,31 @@ Students' bytes enter the grader here and nowhere else. Nothing is executed, par
 and whatever is wrong with a submission ends as a sentence to the student, never as an exception.
 """
 
+import functools
 import hashlib
 import json
 import os
 import stat
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from grader.archives import MAX_ARCHIVE_BYTES, ZipTree
-from grader.places import ARCHIVE_SUFFIXES, EXERCISES, NO_NOTEBOOKS, exercise_file_for, locate
+from grader.notebooks.reading import FromNotebooks, Handed, read_notebooks
+from grader.notebooks.released import Released, is_notebook
+from grader.places import ARCHIVE_SUFFIXES, EXERCISES, exercise_file_for, locate, locate_notebooks
 from grader.sourcetext import Unreadable, decode_source
-from grader.trees import MAX_FILE_BYTES, MAX_FOLDER_ENTRIES, FolderTree, Tree, is_clutter, read_regular_file
+from grader.trees import (
+    MAX_FILE_BYTES,
+    MAX_FOLDER_ENTRIES,
+    MAX_NOTEBOOK_BYTES,
+    FolderTree,
+    Tree,
+    is_clutter,
+    open_regular_file,
+    read_regular_file,
+)
 from nanolm import course
 from nanolm.untrusted import printable
 
@@ -46,6 +58,8 @@ class Submission:
     """Harmless things worth telling."""
     ungradable: str | None
     """The reason when no exercise file can be read at all; set exactly when `files` is empty."""
+    notebooks: FromNotebooks = field(default_factory=FromNotebooks, compare=False)
+    """What its notebooks came to, for pages that show them."""
 
     @property
     def digest(self) -> str:
@@ -54,43 +68,52 @@ class Submission:
         return hashlib.sha256(json.dumps(content).encode("ascii")).hexdigest()
 
 
-def read_submission(path: Path, exercise_files: Sequence[str], *, name: str | None = None) -> Submission:
-    """Reads a folder, a zip or a single exercise file. Never raises for bad input: that is told in the result.
+def read_submission(
+    path: Path, exercise_files: Sequence[str], *, name: str | None = None, released: Released | None = None
+) -> Submission:
+    """Reads a folder, a zip, an exercise file or a notebook. Never raises for bad input: that is told in the result.
+
+    `released` are the notebooks that students were given; without them a submitted notebook cannot be told apart.
 
     `path` itself must not be a symbolic link; the folders above it may be. `config.py` is never read, even if asked
     for.
     """
     shown = name_submissions([path])[0] if name is None else printable(name, 2 * MAX_NAME)
     wanted = [file for file in exercise_files if file not in course.GIVEN_FILES]
+    found = FromNotebooks()
     try:
-        files, problems, notes = _read(path, wanted)
+        files, problems, notes = _read(path, wanted, released or Released(), found)
     except Unreadable as error:
-        return Submission(shown, path, {}, {}, (), str(error))
+        return Submission(shown, path, {}, {}, (), str(error), found)
     ungradable = None if files else " ".join(problems[file] for file in wanted if file in problems)
-    return Submission(shown, path, files, problems, tuple(notes), ungradable)
+    return Submission(shown, path, files, problems, tuple(notes), ungradable, found)
 
 
 _Contents = tuple[dict[str, str], dict[str, str], list[str]]
 
 
-def _read(path: Path, wanted: Sequence[str]) -> _Contents:
+def _read(path: Path, wanted: Sequence[str], released: Released, found: FromNotebooks) -> _Contents:
     """The files, problems and notes of a submission. Raises Unreadable when there is neither a file nor a problem."""
     mode = _mode(path)
     if stat.S_ISLNK(mode):
         raise Unreadable("The submission is a symbolic link, which is not followed: hand in the folder or zip itself.")
     if stat.S_ISDIR(mode):
         with FolderTree(path, [*wanted, EXERCISES]) as tree:
-            return _read_tree(tree, wanted)
+            return _read_tree(tree, wanted, released, found)
     if not stat.S_ISREG(mode):
         raise Unreadable("The submission is neither a folder nor a regular file: hand in a folder or a zip.")
     suffix = path.suffix.casefold()
     if suffix == ".zip":
-        return _read_tree(ZipTree(read_regular_file(path, "The zip", MAX_ARCHIVE_BYTES), wanted), wanted)
+        return _read_tree(
+            ZipTree(read_regular_file(path, "The zip", MAX_ARCHIVE_BYTES), wanted), wanted, released, found
+        )
     file = exercise_file_for(path.name, wanted)
     if file is not None:
         return _read_single(path, file)
-    if suffix == ".ipynb":
-        raise Unreadable(NO_NOTEBOOKS)
+    if is_notebook(path.name):
+        shown = printable(path.name, 120)
+        handed = Handed(path.name, lambda: open_regular_file(path, shown, MAX_NOTEBOOK_BYTES))
+        return _from_notebooks([handed], released, wanted, ({}, {}, []), found)
     if suffix in ARCHIVE_SUFFIXES:
         raise Unreadable("Of archives only zip is accepted: pack the exercise files as a zip and hand that in.")
     raise Unreadable(
@@ -108,9 +131,10 @@ def _mode(path: Path) -> int:
         raise Unreadable(f"There is nothing at {printable(str(path))}.") from None
 
 
-def _read_tree(tree: Tree, wanted: Sequence[str]) -> _Contents:
+def _read_tree(tree: Tree, wanted: Sequence[str], released: Released, from_notebooks: FromNotebooks) -> _Contents:
     found = locate(tree, wanted)
-    if found.reason is not None:
+    notebooks = locate_notebooks(tree)
+    if found.reason is not None and not notebooks:
         raise Unreadable(" ".join([found.reason, *tree.notes]))
     files: dict[str, str] = {}
     problems = dict(found.problems)
@@ -123,7 +147,27 @@ def _read_tree(tree: Tree, wanted: Sequence[str]) -> _Contents:
         else:
             files[file] = source.text
             notes += source.notes
-    return files, problems, notes
+    if not notebooks:
+        return files, problems, notes
+    handed = [Handed(name, functools.partial(tree.open, folder, name)) for folder, name in notebooks]
+    return _from_notebooks(handed, released, wanted, (files, problems, notes), from_notebooks)
+
+
+def _from_notebooks(
+    handed: Sequence[Handed], released: Released, wanted: Sequence[str], beside: _Contents, found: FromNotebooks
+) -> _Contents:
+    """What notebooks add to what was read beside them."""
+    files, problems, notes = beside
+    if not released.notebooks:
+        reason = "Notebooks cannot be graded here: this course has released none. Hand in the exercise files."
+        if not files and not problems:
+            raise Unreadable(reason)
+        return files, problems, [*notes, reason]
+    read_notebooks(handed, released, wanted, {*files, *problems}, found)
+    notes = [*notes, *found.notes]
+    if not files and not problems and not found.files and not found.problems:
+        raise Unreadable(" ".join([*found.unread, *found.broken.values(), *notes]) or "There is no answer in it.")
+    return files | found.files, problems | found.problems, [*notes, *found.unread]
 
 
 def _read_single(path: Path, file: str) -> _Contents:
@@ -220,4 +264,4 @@ def _is_entry(entry: os.DirEntry[str], exercise_files: Sequence[str]) -> bool:
     if entry.is_symlink() or entry.is_dir(follow_symlinks=False):
         return True
     is_answer = exercise_file_for(entry.name, exercise_files) is not None
-    return is_answer or entry.name.casefold().endswith((".ipynb", *ARCHIVE_SUFFIXES))
+    return is_answer or is_notebook(entry.name) or entry.name.casefold().endswith(ARCHIVE_SUFFIXES)

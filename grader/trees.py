@@ -8,17 +8,19 @@ import errno
 import itertools
 import os
 import stat
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import IO, Protocol, Self
 
 from grader.sourcetext import Unreadable
 from nanolm.untrusted import printable
 
 MAX_FILE_BYTES = 256 * 1024
+MAX_NOTEBOOK_BYTES = 256 * 1024 * 1024
+"""Of a notebook, outputs included: they are passed over, not kept."""
 MAX_FOLDER_ENTRIES = 10_000
 
 Folder = tuple[str, ...]
@@ -53,6 +55,9 @@ class Tree(Protocol):
     def read(self, folder: Folder, name: str) -> bytes:
         """Reads one file of at most MAX_FILE_BYTES. Raises Unreadable."""
 
+    def open(self, folder: Folder, name: str) -> AbstractContextManager[tuple[IO[bytes], int]]:
+        """A file of at most MAX_NOTEBOOK_BYTES and its size, opened; the opening raises Unreadable."""
+
 
 def is_clutter(name: str) -> bool:
     """Whether this is a hidden entry or one that an operating system or Python left behind."""
@@ -75,17 +80,30 @@ def read_regular_file(path: str | Path, shown: str, limit: int, dir_fd: int | No
     The kind is looked up before the opening, since opening a device can act on it, and again on the open descriptor,
     which is what counts.
     """
-    try:
-        _refuse_unless_plain(os.stat(path, dir_fd=dir_fd, follow_symlinks=False), shown, limit)
-        descriptor = os.open(path, _OPEN_FLAGS, dir_fd=dir_fd)
-        with os.fdopen(descriptor, "rb") as stream:
-            _refuse_unless_plain(os.fstat(descriptor), shown, limit)
+    with open_regular_file(path, shown, limit, dir_fd) as (stream, _):
+        try:
             data = stream.read(limit + 1)
-    except OSError as error:
-        raise unreadable_because(error, shown) from None
+        except OSError as error:
+            raise unreadable_because(error, shown) from None
     if len(data) > limit:
         raise too_large(shown, limit)
     return data
+
+
+@contextmanager
+def open_regular_file(
+    path: str | Path, shown: str, limit: int, dir_fd: int | None = None
+) -> Iterator[tuple[IO[bytes], int]]:
+    """The same file, opened for reading, and its size. Raises Unreadable."""
+    try:
+        _refuse_unless_plain(os.stat(path, dir_fd=dir_fd, follow_symlinks=False), shown, limit)
+        stream = os.fdopen(os.open(path, _OPEN_FLAGS, dir_fd=dir_fd), "rb")
+    except OSError as error:
+        raise unreadable_because(error, shown) from None
+    with stream:
+        status = os.fstat(stream.fileno())
+        _refuse_unless_plain(status, shown, limit)
+        yield stream, status.st_size
 
 
 def _refuse_unless_plain(status: os.stat_result, shown: str, limit: int) -> None:
@@ -166,6 +184,10 @@ class FolderTree:
     def read(self, folder: Folder, name: str) -> bytes:
         """See Tree."""
         return read_regular_file(name, shown_path(folder, name), MAX_FILE_BYTES, self._descriptor(folder))
+
+    def open(self, folder: Folder, name: str) -> AbstractContextManager[tuple[IO[bytes], int]]:
+        """See Tree."""
+        return open_regular_file(name, shown_path(folder, name), MAX_NOTEBOOK_BYTES, self._descriptor(folder))
 
     def _kinds_of_exact_names(self, descriptor: int) -> dict[str, str]:
         # The order of a listing is the file system's whim: a cut one would grade differently from disk to disk.

@@ -19,6 +19,7 @@ SUMMARIES = {
     "grade": "grade submissions: one table, and a JSON file",
     "regrade": "grade a round again after a change of tests: who gains, who loses, why",
     "report": "write grades for Canvas, Moodle, Gradescope, Autolab, Exercism, or as a table",
+    "course": "collect and grade a class with nbgrader: verdicts, gradebook, feedback, overview",
     "verify": "prove the tests: every banked mistake dies and is named, right answers lose nothing",
     "demo": "build a class of submissions from the bank and grade it",
     "sync": "generate exercises/ from solutions/, or prove that it is current",

@@ -207,7 +207,7 @@ def test_a_hostile_submission_learns_and_writes_nothing(container: Container) ->
 
 
 def test_nothing_to_grade_is_no_zero(container: Container) -> None:
-    no_grade(container.grade({"notes.txt": "later"}), "There is no exercise file in it")
+    no_grade(container.grade({"notes.txt": "later"}), "There is no exercise file and no notebook in it")
 
 
 def test_a_failure_of_ours_is_a_sentence_and_no_zero(container: Container) -> None:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.bank import given, package_job, read_bank, read_gpu_bank
+from grader.bank import package_job, read_bank, read_gpu_bank
 from grader.gpu.running import CANNOT_START, OK, add_run_options, plan_of, run
 from grader.gpu.session import EXERCISES
 from grader.grading import read_jobs
@@ -77,14 +77,14 @@ def _jobs(made: argparse.ArgumentParser, options: argparse.Namespace, root: Path
     if options.classes and not paths:
         made.error(f"--class: {printable(str(options.classes[0]))} holds no submission")
     if paths:
-        return read_jobs(paths, given(root))
+        return read_jobs(paths, root)
     try:
         choice = choose(root)
     except UnknownImplementation as error:
         raise CannotStart(str(error)) from None
     missing = [file for file in exercise_files() if not (choice.folder / file).is_file()]
     if missing:
-        return read_jobs([choice.folder], given(root))
+        return read_jobs([choice.folder], root)
     return [package_job(root, choice.package, choice.package)]
 
 

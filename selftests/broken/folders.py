@@ -80,7 +80,7 @@ NAMES = [
     left_out("other-name", {**REST, "my_modules.py": MODULES}, "Not read: my_modules.py."),
     left_out("other-ending", {**REST, "modules.pyc": MODULES}, "Ignored, without effect on grading: modules.pyc."),
     left_out("one-file-is-missing", REST),
-    ungradable("misspelt", {"moduls.py": MODULES}, "There is no exercise file in it"),
+    ungradable("misspelt", {"moduls.py": MODULES}, "There is no exercise file and no notebook in it"),
 ]  # fmt: skip
 
 SELVES = [
@@ -98,7 +98,7 @@ SELVES = [
     healthy("own-cache", {**RIGHT, "__pycache__/modules.cpython-311.pyc": b"\xa7\r\r\n" + b"\0" * 12 + b"stale"}),
     healthy("own-tests", {**under("exercises"), "tests/test_modules.py": TRAP, "solutions/modules.py": TRAP},
             "exercises/"),
-    healthy("own-notebook", {**RIGHT, "week6.ipynb": "{}"}, "Notebooks are not graded"),
+    healthy("own-notebook", {**RIGHT, "week6.ipynb": "{}"}, "week6.ipynb is JSON, but no notebook"),
     healthy("clutter", {**RIGHT, ".DS_Store": b"\0", "__MACOSX/modules.py": TRAP, ".git/HEAD": "x",
             "Thumbs.db": b"\0"}),
 ]  # fmt: skip
@@ -113,11 +113,12 @@ PLACED = [
     ungradable("deeper", under("a/b/c"), "put your files (modules.py, "),
     ungradable("very-deep", deep, "put your files (modules.py, "),
     ungradable("two-folders", {**under("try1"), **under("try2")}, "there are several folders"),
-    ungradable("empty-folder", {}, "There is no exercise file in it"),
+    ungradable("empty-folder", {}, "There is no exercise file and no notebook in it"),
     ungradable("empty-folders", and_then({}, lambda path: (path / "exercises").mkdir()),
-               "There is no exercise file in it"),
-    ungradable("notebook-only", {"week6.ipynb": "{}"}, "Notebooks are not graded by this version"),
-    ungradable("only-an-essay", {"essay.pdf": b"%PDF", "essay.docx": b"PK"}, "There is no exercise file in it"),
+               "There is no exercise file and no notebook in it"),
+    ungradable("notebook-only", {"week6.ipynb": "{}"}, "week6.ipynb is JSON, but no notebook"),
+    ungradable("only-an-essay", {"essay.pdf": b"%PDF", "essay.docx": b"PK"},
+               "There is no exercise file and no notebook in it"),
     ungradable("archive-inside", {"homework.zip": b"PK\x03\x04"}, "only an archive inside: unpack it"),
 ]  # fmt: skip
 

@@ -118,7 +118,7 @@ PARTLY = [
 
 NOT_AT_ALL = [
     ungradable("zip-empty.zip", written(b""), "The zip is empty (0 bytes)"),
-    ungradable("zip-no-members.zip", packed({}), "There is no exercise file in it"),
+    ungradable("zip-no-members.zip", packed({}), "There is no exercise file and no notebook in it"),
     ungradable("zip-truncated.zip", damaged(lambda data: data[: len(data) // 2]), "damaged or cut short"),
     ungradable("zip-half-uploaded.zip", damaged(lambda data: data[:-30]), "damaged or cut short"),
     ungradable("zip-text.zip", written(b"my homework\n"), "named .zip but is not a zip"),
@@ -137,7 +137,7 @@ NOT_AT_ALL = [
     ungradable("archive.tar.gz", tar("w:gz"), "Of archives only zip is accepted"),
     ungradable("archive.rar", written(b"Rar!\x1a\x07\x01\0"), "Of archives only zip is accepted"),
     ungradable("archive.7z", written(b"7z\xbc\xaf\x27\x1c\0"), "Of archives only zip is accepted"),
-    ungradable("loose.ipynb", written(b"{}"), "Notebooks are not graded by this version"),
+    ungradable("loose.ipynb", written(b"{}"), "loose.ipynb is JSON, but no notebook"),
 ]  # fmt: skip
 
 KINDS: list[Kind] = [*FINE, *PARTLY, *NOT_AT_ALL]

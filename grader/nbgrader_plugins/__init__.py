@@ -1,0 +1,1 @@
+"""What nbgrader loads from here, named in grader_config.py: nothing that it runs executes a student's code."""

@@ -1,0 +1,1 @@
+"""Submitted notebooks: read as JSON, never run; rebuilt from the released ones for nbgrader's pages."""
