@@ -15,7 +15,8 @@ from grader.pool import grade_all
 from grader.remote import Limits, WorkerBackend, Zygote
 from grader.results import SubmissionResult
 from grader.sandbox import BEST
-from grader.session import Job, Settings, forbid_whole_exercises
+from grader.session import Job, Settings
+from grader.together import settled
 from nanolm.from_scratch import NORM_FUNCTIONS, check_source
 from nanolm.protocol import Call, Outcome, StudentFault
 from nanolm.verdict import NamedMistake, Verdict
@@ -240,10 +241,36 @@ def test_one_forbidden_test_makes_all_of_its_exercise_forbidden() -> None:
         verdict("e", "swiglu", Outcome.PASSED),
         verdict("f", "rmsnorm", Outcome.INFRASTRUCTURE, "ours"),
     ]
-    after = forbid_whole_exercises(before)
+    after = settled(before)
     assert [v.test for v in after] == list("abcdef")
     assert [v.outcome.value for v in after] == ["forbidden"] * 4 + ["passed", "infrastructure"]
     assert [v.score for v in after] == [0, 0, 0, 0, 1, 0]
     assert [v.message for v in after[:3]] == ["why"] * 3
     assert all(not v.mistakes for v in after)
-    assert forbid_whole_exercises(before[:2]) == tuple(before[:2])
+    assert settled(before[:2]) == tuple(before[:2])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ((Outcome.NOT_ATTEMPTED, "a stub"), (Outcome.NOT_ATTEMPTED, "another"), Outcome.NOT_ATTEMPTED),
+        ((Outcome.EXCEPTION, "line 3"), (Outcome.EXCEPTION, "line 3"), Outcome.EXCEPTION),
+        ((Outcome.EXCEPTION, "line 3"), (Outcome.EXCEPTION, "line 7"), Outcome.NOT_RUN_HERE),
+        ((Outcome.PASSED, ""), (Outcome.PASSED, ""), Outcome.NOT_RUN_HERE),
+        ((Outcome.WRONG_VALUE, "y"), (Outcome.WRONG_VALUE, "y"), Outcome.NOT_RUN_HERE),
+        ((Outcome.PASSED, ""), (Outcome.FORBIDDEN, "why"), Outcome.FORBIDDEN),
+    ],
+)
+def test_a_test_that_waits_for_another_machine_ends_with_the_others_where_nothing_can_run(
+    first: tuple[Outcome, str], second: tuple[Outcome, str], expected: Outcome
+) -> None:
+    before = [
+        verdict("a", "rmsnorm", *first),
+        verdict("gpu", "rmsnorm", Outcome.NOT_RUN_HERE, "needs a GPU"),
+        verdict("b", "rmsnorm", *second),
+        verdict("other", "swiglu", Outcome.NOT_RUN_HERE, "needs a GPU"),
+    ]
+    after = settled(before)
+    assert [one.outcome for one in after[1::2]] == [expected, Outcome.NOT_RUN_HERE]
+    assert [one.test for one in after] == [one.test for one in before]
+    assert sum(one.score for one in after) == (0 if expected is Outcome.FORBIDDEN else sum(one.score for one in before))
