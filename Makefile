@@ -8,12 +8,13 @@ READY  := $(VENV)/.ready
 TORCH_INDEX ?=
 TORCH := $(shell sed -n 's/^\(torch==[^ ]*\).*/\1/p' requirements.lock)
 
-.PHONY: help setup doctor demo grade test lint sync-check sync release fingerprints verify lock clean
+.PHONY: help setup doctor demo grade test gpu lint sync-check sync release fingerprints verify lock clean
 
 help:
 	@echo "make demo          build a class of submissions, grade it, show the table"
 	@echo "make test          everything: reference, proofs, kill matrix, self-tests"
 	@echo "make grade         grade notebooks with nbgrader: FROM=downloads.zip ROSTER=roster.csv"
+	@echo "make gpu           the GPU job on the reference (another: NANOLM_IMPL=exercises make gpu); options in GPU='…'"
 	@echo "make setup         create $(VENV) from requirements.lock"
 	@echo "make doctor        is this machine ready?"
 	@echo "make lint          ruff, mypy, workflows"
@@ -72,6 +73,12 @@ test: $(READY)
 	@$(BIN)/nanolm verify
 	@echo "── self-tests"
 	@$(BIN)/pytest -q -n 2 --dist loadfile selftests
+
+# Without points, and only where there is a GPU: docs/gpu.md. `make gpu GPU='--device cpu'` rehearses the job.
+GPU ?=
+gpu: $(READY)
+	@mkdir -p grading
+	@NANOLM_IMPL=$${NANOLM_IMPL:-solutions} $(BIN)/nanolm gpu --json grading/gpu.json $(GPU)
 
 lint: $(READY)
 	@$(BIN)/ruff check .

@@ -58,7 +58,11 @@ def replay(ledger: Ledger, name: str, settings: Settings) -> tuple[int, list[Cha
         raise LedgerError(f"{printable(name)} has no verdicts, since it could not be read: {job.ungradable}")
     at = circumstances(settings)
     known = ledger.known(digest, at, acceptable(settings.isolation)[-1]).verdicts
-    recorded = {test: verdict for test, verdict in known.items() if verdict.exercise in settings.exercises}
+    recorded = {
+        test: verdict
+        for test, verdict in known.items()
+        if verdict.exercise in settings.exercises and verdict.outcome is not Outcome.NOT_RUN_HERE
+    }
     if not recorded:
         raise LedgerError(_why_nothing(ledger, digest, name, settings))
     (result,) = grade_jobs([job], settings)

@@ -64,6 +64,11 @@ def read_bank(root: Path) -> list[Specimen]:
     return list(_specimens(root / "mistakes"))
 
 
+def read_gpu_bank(root: Path) -> list[Specimen]:
+    """The specimens of `mistakes/gpu/`: right on a CPU, all of them, and what they are on an accelerator."""
+    return list(_specimens(root / "mistakes" / "gpu"))
+
+
 def _specimens(folder: Path) -> Iterator[Specimen]:
     kinds: tuple[Kind, ...] = ("rejected", "pairs", "accepted")
     for kind in kinds:

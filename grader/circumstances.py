@@ -33,8 +33,16 @@ def circumstances(settings: Settings) -> Circumstances:
 
 def described() -> str:
     """This environment in words: Python, machine, versions."""
-    versions = ", ".join(f"{name} {metadata.version(name)}" for name in DECIDING)
+    versions = ", ".join(f"{name} {_version(name)}" for name in DECIDING)
     return f"Python {platform.python_version()} on {platform.system()} {platform.machine()}; {versions}"
+
+
+def _version(name: str) -> str:
+    """Its version; the GPU job runs without some of them."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "absent"
 
 
 def _folder(package: object) -> Path:

@@ -54,6 +54,8 @@ def grade(arguments: Sequence[str]) -> int:
                         help="keep verdicts in this file and take known ones from it")  # fmt: skip
     parser.add_argument("--roster", type=Path, metavar="CSV",
                         help="students (columns id, name): who has handed in nothing gets a row too")  # fmt: skip
+    parser.add_argument("--gpu", action="append", type=Path, default=[], metavar="FILE",
+                        help="take the verdicts of a GPU job's file (nanolm gpu --json)")  # fmt: skip
     parser.add_argument("--replay", metavar="NAME",
                         help="run NAME's submission once more and compare with --ledger")  # fmt: skip
     add_report_options(parser)
@@ -99,7 +101,9 @@ def _unwritable(path: Path) -> str | None:
 
 def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     from grader import submissions
-    from grader.grading import grade_paths, with_roster, write_json
+    from grader.files import write_json
+    from grader.gpu.merge import GpuFileError, read_run
+    from grader.grading import grade_paths, with_roster
     from grader.results import grade_data
     from grader.roster import RosterError, read_roster
     from grader.table import console, grade_table, messages
@@ -121,9 +125,15 @@ def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         students = read_roster(options.roster) if options.roster else []
     except RosterError as error:
         parser.error(f"--roster: {error}")
+    try:
+        runs = [read_run(path) for path in options.gpu]
+    except GpuFileError as error:
+        parser.error(f"--gpu: {error}")
     settings = _settings(root, options)
+    if stale := [path for path, run in zip(options.gpu, runs, strict=True) if not run.is_of(settings)]:
+        remarks.append(f"Under other tests than these, and so without effect on this table: {listed(map(str, stale))}.")
     start = time.perf_counter()
-    results = grade_paths(paths, settings, processes=options.processes, ledger=options.ledger)
+    results = grade_paths(paths, settings, processes=options.processes, ledger=options.ledger, gpu=runs)
     if students:
         results = with_roster(results, students, settings)
     out = console()

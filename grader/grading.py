@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -11,6 +9,7 @@ from pathlib import Path
 
 from grader.bank import given
 from grader.circumstances import circumstances, described
+from grader.gpu.merge import GpuRun, record, recorded, with_devices
 from grader.ledger import Known, Ledger, Recording
 from grader.notebooks.released import released
 from grader.pool import grade_all
@@ -27,15 +26,24 @@ MISSING = "Nothing was handed in under this id."
 
 
 def grade_paths(
-    paths: Sequence[Path], settings: Settings, *, processes: int | None = None, ledger: Path | None = None
+    paths: Sequence[Path],
+    settings: Settings,
+    *,
+    processes: int | None = None,
+    ledger: Path | None = None,
+    gpu: Sequence[GpuRun] = (),
 ) -> list[SubmissionResult]:
     """Read and grade submissions in the order given, under their paths' tails. Raises CannotStart, LedgerError."""
-    course = released(settings.root)
-    submissions = [
+    submissions = _read(paths, settings.root)
+    return grade_submissions(submissions, settings, processes=processes, ledger=ledger, gpu=gpu)
+
+
+def _read(paths: Sequence[Path], root: Path) -> list[Submission]:
+    course = released(root)
+    return [
         read_submission(path, exercise_files(), name=name, released=course)
         for path, name in zip(paths, name_submissions(paths), strict=True)
     ]
-    return grade_submissions(submissions, settings, processes=processes, ledger=ledger)
 
 
 def grade_submissions(
@@ -44,17 +52,42 @@ def grade_submissions(
     *,
     processes: int | None = None,
     ledger: Path | None = None,
+    gpu: Sequence[GpuRun] = (),
 ) -> list[SubmissionResult]:
     """Grade submissions that have been read. Raises CannotStart, LedgerError.
 
-    With a ledger, verdicts that it has are taken from it, and new ones are written into it as they are given.
+    With a ledger, verdicts that it has are taken from it, and new ones are written into it as they are given; those of
+    GPU jobs too.
     """
     ours = given(settings.root)
     jobs = [_job(submission, ours) for submission in submissions]
     recording = Recording(ledger, circumstances(settings)) if ledger else None
     if recording:
         jobs = _look_up(jobs, recording, settings)
-    return grade_jobs(jobs, settings, processes=processes, recording=recording)
+    results = grade_jobs(jobs, settings, processes=processes, recording=recording)
+    return _with_devices(jobs, results, settings, ledger, gpu)
+
+
+def _with_devices(
+    jobs: Sequence[Job],
+    results: Sequence[SubmissionResult],
+    settings: Settings,
+    path: Path | None,
+    runs: Sequence[GpuRun],
+) -> list[SubmissionResult]:
+    """Results with the verdicts that GPU jobs gave under these very tests, out of the ledger and out of their files."""
+    if path is None and not runs:
+        return list(results)
+    bundle = circumstances(settings).bundle
+    if path is None:
+        entries = [entry for run in runs if run.at.bundle == bundle for entry in run.entries()]
+        known = {job.digest: [entry for entry in entries if entry.submission == job.digest] for job in jobs}
+    else:
+        with Ledger(path) as ledger:
+            for run in runs:
+                record(run, ledger)
+            known = {job.digest: recorded(ledger, job.digest, bundle) for job in jobs}
+    return [with_devices(result, known[job.digest]) for job, result in zip(jobs, results, strict=True)]
 
 
 def grade_jobs(
@@ -66,6 +99,12 @@ def grade_jobs(
     # A submission that never reached the tests still has the exercises' full points as its maximum.
     full = sum(EXERCISES[name].points for name in settings.exercises)
     return [replace(result, max_score=result.max_score or full) for result in results]
+
+
+def read_jobs(paths: Sequence[Path], root: Path) -> list[Job]:
+    """Submissions as jobs, in the order given, with the files that the course below `root` gives."""
+    ours = given(root)
+    return [_job(submission, ours) for submission in _read(paths, root)]
 
 
 def _job(submission: Submission, ours: dict[str, str]) -> Job:
@@ -115,26 +154,3 @@ def with_roster(
     strangers = [result for result in results if result.name not in owners]
     rows += [replace(result, notes=(*result.notes, "Nobody on the roster has this id.")) for result in strangers]
     return rows
-
-
-def write_json(path: Path, data: object) -> None:
-    """Write data as JSON, as `write_text` writes. Raises OSError."""
-    write_text(path, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all: an interrupted run leaves the old one. Line ends stay. Raises OSError.
-
-    What is not a plain file (a pipe, /dev/stdout) is written to; a link's target is replaced, not the link.
-    """
-    if path.exists() and not path.is_file():
-        path.write_text(text, encoding="utf-8", newline="")
-        return
-    target = path.resolve()
-    part = target.with_name(f".{target.name}.part")
-    try:
-        part.write_text(text, encoding="utf-8", newline="")
-        os.replace(part, target)
-    except OSError:
-        part.unlink(missing_ok=True)
-        raise

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from grader.bank import Specimen, package_job, read_bank
+from grader.bank import Specimen, package_job, read_bank, read_gpu_bank
 from grader.pool import grade_all
 from grader.results import SubmissionResult
 from grader.session import Settings
@@ -72,6 +72,11 @@ def killed(verdict: Verdict) -> bool:
     return verdict.outcome not in (Outcome.PASSED, Outcome.NOT_RUN_HERE)
 
 
+def ran(verdict: Verdict) -> bool:
+    """Whether a test was run at all: without an accelerator GPU tests are not, and their matrix is `nanolm gpu`'s."""
+    return verdict.outcome is not Outcome.NOT_RUN_HERE
+
+
 def judge_specimen(matrix: Matrix, specimen: Specimen) -> list[str]:
     """What is wrong with how one specimen fared."""
     result = matrix.results[specimen.name]
@@ -91,12 +96,12 @@ def judge_specimen(matrix: Matrix, specimen: Specimen) -> list[str]:
         problems.append(f"{specimen.name}: beside it the diagnosis also says {extra}")
     for verdict in result.verdicts:
         named = set(specimen.mistakes) & set(verdict.catches)
-        if named and not killed(verdict):
+        if named and verdict.outcome is Outcome.PASSED:
             problems.append(
                 f"{specimen.name} survives {verdict.test}, which claims to catch {', '.join(sorted(named))}"
             )
     for mistake in specimen.mistakes:
-        if not any(mistake in verdict.catches for verdict in result.verdicts):
+        if not any(mistake in verdict.catches for verdict in result.verdicts if ran(verdict)):
             problems.append(f"{specimen.name}: no test names {mistake}")
     return problems
 
@@ -108,7 +113,7 @@ def _whole_packages(matrix: Matrix, settings: Settings) -> list[str]:
         if result.ungradable:
             problems.append(f"the {result.name} could not be graded: {result.ungradable}")
     for verdict in stub.verdicts:
-        if verdict.outcome is not Outcome.NOT_ATTEMPTED or verdict.score:
+        if ran(verdict) and (verdict.outcome is not Outcome.NOT_ATTEMPTED or verdict.score):
             problems.append(f"the stub is {verdict.outcome.value} under {verdict.test} and earns {verdict.score}")
     for verdict in reference.verdicts:
         if killed(verdict):
@@ -122,27 +127,28 @@ def _whole_packages(matrix: Matrix, settings: Settings) -> list[str]:
 
 def _coverage(matrix: Matrix, settings: Settings) -> list[str]:
     problems = []
+    elsewhere = {mistake for specimen in read_gpu_bank(settings.root) for mistake in specimen.mistakes}
     for name in settings.exercises:
         rejected = matrix.of("rejected", name)
         banked = {mistake for specimen in rejected for mistake in specimen.mistakes}
         told = {mistake for mistake in catalogue()["mistakes"] if mistake.startswith(f"{name}-")}
         problems += [f"{mistake} has no text in the catalogue" for mistake in sorted(banked - told)]
-        problems += [f"{mistake} has a text but no file in the bank" for mistake in sorted(told - banked)]
+        problems += [f"{mistake} has a text but no file in the bank" for mistake in sorted(told - banked - elsewhere)]
         for test in matrix.tests(name):
             fates = [matrix.verdicts(specimen.name).get(test.test) for specimen in rejected]
-            if not any(verdict and killed(verdict) for verdict in fates):
+            if ran(test) and not any(verdict and killed(verdict) for verdict in fates):
                 problems.append(f"{test.test} kills nothing")
             problems += [
                 f"{test.test} claims to catch {mistake}, which is not in the bank"
                 for mistake in test.catches
-                if mistake not in banked
+                if mistake not in banked | elsewhere
             ]
     return problems
 
 
 def matrix_table(matrix: Matrix, exercise: str) -> Table:
     """Mistake × test: ■ killed by a test that names it, □ killed by another, · survived."""
-    tests = matrix.tests(exercise)
+    tests = [test for test in matrix.tests(exercise) if ran(test)]
     table = Table(
         title=f"{exercise}: mistakes × tests (■ named by the test, □ killed too)", title_justify="left", pad_edge=False
     )
@@ -167,16 +173,15 @@ def _cell(specimen: Specimen, verdict: Verdict) -> Text:
 
 def legend(matrix: Matrix, exercise: str) -> list[str]:
     """The numbers of the matrix's columns."""
-    return [
-        f"  {number:>2}  {verdict.test.rpartition('::')[2]}" for number, verdict in enumerate(matrix.tests(exercise), 1)
-    ]
+    tests = [test for test in matrix.tests(exercise) if ran(test)]
+    return [f"  {number:>2}  {verdict.test.rpartition('::')[2]}" for number, verdict in enumerate(tests, 1)]
 
 
 def totals(matrix: Matrix) -> str:
     """The bank's size and the matrix's sums, in one line."""
     rejected, pairs, accepted = (matrix.of(kind) for kind in ("rejected", "pairs", "accepted"))
     kills = sum(killed(v) for s in rejected for v in matrix.verdicts(s.name).values())
-    cells = sum(len(matrix.results[s.name].verdicts) for s in rejected)
+    cells = sum(ran(v) for s in rejected for v in matrix.verdicts(s.name).values())
     both = sum(set(s.mistakes) <= {c.id for c in matrix.results[s.name].root_causes} for s in pairs)
     ids = len({mistake for specimen in rejected for mistake in specimen.mistakes})
     return (

@@ -24,6 +24,7 @@ SUMMARIES = {
     "demo": "build a class of submissions from the bank and grade it",
     "sync": "generate exercises/ from solutions/, or prove that it is current",
     "fingerprints": "store what each banked mistake gives on the probe inputs",
+    "gpu": "run the GPU tests on an accelerator, or bundle them for another machine",
     "release": "write the students' copy",
     "notebooks": "make the notebooks of source/ and release/, or prove that they are current",
     "pull-requests": "give a students' repository feedback on pull requests",

@@ -17,7 +17,7 @@ from nanolm.adapters import ENTRIES
 from nanolm.adapters.student import Student
 from nanolm.course import EXERCISES
 from nanolm.from_scratch import check_source, imported_files
-from nanolm.protocol import Call, Outcome, Place, Reply, StudentFault
+from nanolm.protocol import PLAIN, Call, Outcome, Place, Reply, StudentFault
 from nanolm.sources import MissingFile, Source, display_name
 
 MESSAGE_LIMIT = 2000
@@ -56,10 +56,16 @@ class Executor:
         try:
             names = self.source.names(file)
             student = Student(display_name(file), names, tensors, call.scalars, self.source.names)
-            entry.adapter(student)
-            reply = student.reply
-            if call.upstream:
-                reply.gradients = _gradients(reply.tensors, leaves, call)
+            if call.conditions == PLAIN:
+                entry.adapter(student)
+                reply = student.reply
+                if call.upstream:
+                    reply.gradients = _gradients(reply.tensors, leaves, call)
+            else:
+                from nanolm.gpu.running import run_under
+
+                pull = (lambda outputs: _gradients(outputs, leaves, call)) if call.upstream else None
+                reply = run_under(call.conditions, student, entry.adapter, pull)
         except StudentFault:
             raise
         except TimeLimitReached as error:

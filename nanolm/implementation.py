@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nanolm.protocol import CUTS_THE_TEST, Backend, Call, Reply, Scalar, StudentFault
+from nanolm.protocol import CUTS_THE_TEST, PLAIN, Backend, Call, Conditions, Reply, Scalar, StudentFault
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -63,6 +63,7 @@ class Implementation:
     def __init__(self, backend: Backend | None = None) -> None:
         self.backend = backend
         self.notes: list[str] = []
+        self.conditions: Conditions = PLAIN
 
     def call(
         self,
@@ -82,7 +83,7 @@ class Implementation:
         given = {name: tensor for name, tensor in tensors.items() if tensor is not None}
         plain = {name: value for name, value in (scalars or {}).items() if value is not None}
         try:
-            reply = self.backend.run(Call(entry, given, plain, upstream or {}, return_arguments))
+            reply = self.backend.run(Call(entry, given, plain, upstream or {}, return_arguments, self.conditions))
         except StudentFault as fault:
             if fault.outcome in CUTS_THE_TEST:
                 raise TestCut(fault) from fault
@@ -105,21 +106,12 @@ class LocalBackend:
 
     def run(self, call: Call) -> Reply:
         """Carry out one call here; tensors go to the device and come back."""
-        if self.device != "cpu":
-            call = Call(
-                call.entry,
-                {name: tensor.to(self.device) for name, tensor in call.tensors.items()},
-                call.scalars,
-                {name: tensor.to(self.device) for name, tensor in call.upstream.items()},
-                call.return_arguments,
-            )
+        from nanolm.gpu.placing import back, placed
+
         try:
-            reply = self._executor.execute(call)
+            reply = self._executor.execute(placed(call, self.device))
         except StudentFault as fault:
             if fault.kind == "KeyboardInterrupt":  # Ctrl-C in the middle of a call stops the run, not the test
                 raise KeyboardInterrupt from None
             raise
-        for tensors in (reply.tensors, reply.gradients, reply.arguments):
-            for name, tensor in tensors.items():
-                tensors[name] = tensor.cpu()
-        return reply
+        return back(reply)

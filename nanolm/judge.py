@@ -62,7 +62,7 @@ def judge(test: str, mark: dict[str, Any], call: pytest.CallInfo[None], run: Run
         mistakes=tuple(mistakes),
         notes=notes,
         seconds=call.duration,
-        closeness=closeness.worst,
+        closeness=None if outcome is Outcome.NOT_RUN_HERE else closeness.worst,
         catches=mark["catches"],
     )
     if outcome is Outcome.TIMEOUT and not run.graded:

@@ -35,6 +35,9 @@ LOCAL_KEY = b"nanolm"
 """Locally the inputs are the same on every machine; a grading run sets a key of its own."""
 
 
+GPU_FACTOR = 24
+"""How much longer than another a GPU test may take in a local run: it compiles, which takes seconds a graph."""
+
 ENOUGH_TIMEOUTS = 2
 """Locally, tests of an exercise that may run into the time limit before its others are timed out without being run."""
 
@@ -46,6 +49,8 @@ class Run:
         self.choice = choice
         self.name = choice.package if choice else "submissions"
         self.device = device
+        self.accelerator = "" if device == "cpu" else device
+        """Where GPU tests run; empty: they are not run here."""
         self.implementation = Implementation()
         self.key = LOCAL_KEY
         self.graded = False
@@ -215,7 +220,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         seed(run.seed(item.nodeid))(function)
     if run.limit_seconds <= 0:
         return (yield)
-    with time_limit(run.limit_seconds, item.nodeid):
+    factor = GPU_FACTOR if "gpu" in getattr(item, "fixturenames", ()) else 1
+    with time_limit(factor * run.limit_seconds, item.nodeid):
         return (yield)
 
 
@@ -239,6 +245,8 @@ def pytest_runtest_makereport(
     report.user_properties.append((PROPERTY, verdict.to_data()))
     if verdict.outcome is Outcome.NOT_RUN_HERE:
         report.outcome = "skipped"
+        # The folder for a place: one line in the summary tells of all tests that are not run here for one reason.
+        report.longrepr = (str(item.path.parent), None, verdict.message)  # type: ignore[assignment]
     elif verdict.outcome is not Outcome.PASSED:
         report.outcome = "failed"
         if not (verdict.outcome is Outcome.INFRASTRUCTURE and call.excinfo):

@@ -43,6 +43,24 @@ CUTS_THE_TEST = frozenset(
 
 
 @dataclass(frozen=True)
+class Conditions:
+    """What a GPU test asks for beside the arguments; every other call is plain.
+
+    `autocast` names the dtype of an autocast region, in which modules stay as they were built. `compiled` compiles
+    the student's code as one graph. `tf32` lets matrix products round their float32 operands. A `watched` call gives
+    no numbers: it ends in a fault where the code leaves the device or makes the host wait for it.
+    """
+
+    autocast: str = ""
+    compiled: bool = False
+    tf32: bool = False
+    watched: bool = False
+
+
+PLAIN = Conditions()
+
+
+@dataclass(frozen=True)
 class Call:
     """One call of an entry point.
 
@@ -56,6 +74,7 @@ class Call:
     scalars: Mapping[str, Scalar] = field(default_factory=dict)
     upstream: Mapping[str, Tensor] = field(default_factory=dict)
     return_arguments: bool = False
+    conditions: Conditions = PLAIN
 
 
 @dataclass

@@ -17,8 +17,9 @@ LISTED = 4
 
 
 def exercise_status(verdicts: Sequence[Verdict]) -> str:
-    """`passed`, `failed` or `not_attempted`, as the contract has it."""
-    outcomes = {verdict.outcome for verdict in verdicts}
+    """`passed`, `failed` or `not_attempted`, as the contract has it. Tests without points decide nothing."""
+    counting = [verdict for verdict in verdicts if verdict.max_score > 0] or verdicts
+    outcomes = {verdict.outcome for verdict in counting}
     if outcomes <= {Outcome.PASSED, Outcome.NOT_RUN_HERE} and Outcome.PASSED in outcomes:
         return "passed"
     if outcomes <= {Outcome.NOT_ATTEMPTED, Outcome.NOT_RUN_HERE} and Outcome.NOT_ATTEMPTED in outcomes:

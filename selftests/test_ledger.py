@@ -236,7 +236,7 @@ def test_replay_reproduces_every_verdict_and_sees_a_forged_one(
         (digest,) = ledger.named("boris")
         texts, problems = ledger.read(digest) or ({}, {})
         forged.receive("boris", digest, "x", texts, problems)
-        for one in ledger.entries(digest):
+        for one in (entry for entry in ledger.entries(digest) if entry.verdict.outcome is not Outcome.NOT_RUN_HERE):
             forged.record(
                 replace(one, verdict=replace(one.verdict, outcome=Outcome.PASSED, score=one.verdict.max_score))
             )

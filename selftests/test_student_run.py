@@ -164,14 +164,15 @@ def before(statement: str, code: str) -> tuple[str, str]:
 def test_the_stubs_are_one_line_an_exercise(project: Project) -> None:
     done = project.run(tests="tests")
     assert done.status == 1
-    assert {verdict["outcome"] for verdict in done.verdicts.values()} == {"not_attempted"}
+    outcomes = [verdict["outcome"] for verdict in done.verdicts.values()]
+    assert set(outcomes) == {"not_attempted", "not_run_here"}  # there is no GPU here
     assert done.points == {name: (0.0, exercise.points) for name, exercise in EXERCISES.items()}
     assert len(done.scoreboard) == len(EXERCISES) + 1
     assert all(re.search(r"not attempted$", line) for line in done.scoreboard[:-1])
-    assert f"{len(done.verdicts)} not attempted in" in done.out
+    assert f"{outcomes.count('not_attempted')} not attempted in" in done.out
     assert "FAILURES" not in done.out
     assert "nanolm: testing exercises/" in done.out
-    assert len(done.out.splitlines()) < 20 + 2 * len(EXERCISES)
+    assert len(done.out.splitlines()) < 26 + 2 * len(EXERCISES)
     assert done.is_clean()
 
 

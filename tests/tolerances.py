@@ -55,3 +55,16 @@ def log_domain(largest: float) -> Tolerance:
 
 BFLOAT16_BITS = 7
 FLOAT16_BITS = 10
+
+TF32_BITS = 10
+"""What TF32 keeps of a matrix product's operands; sums are float32."""
+
+
+def tf32(scale: float = 1.0) -> Tolerance:
+    """A float32 result on a GPU whose matrix products may use TF32.
+
+    Every term of a product is off by at most two roundings of 2^-11; they add up like the terms themselves, so that
+    `scale`, the size of the result, carries the length of the sum. Four such units leave room for the worst of many.
+    """
+    units = 4 * 2.0**-TF32_BITS
+    return Tolerance(rtol=units, atol=units * scale)

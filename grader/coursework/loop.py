@@ -15,7 +15,8 @@ from pathlib import Path
 
 from grader.coursework.overview import Row, rows_of
 from grader.coursework.standing import Course, Standing, read, standing
-from grader.grading import grade_submissions, write_json
+from grader.files import write_json
+from grader.grading import grade_submissions
 from grader.notebooks.released import ASSIGNMENT, released
 from grader.results import SubmissionResult
 from grader.roster import Student

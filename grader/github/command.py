@@ -9,11 +9,12 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from grader.files import write_json
 from grader.github import publish
 from grader.github.api import ApiError, GitHub
 from grader.github.event import EventError, Run, graded_commit, hand_in, pull_request_number, read_run
 from grader.github.handin import Handed, fetch, pull_requests, write_files
-from grader.grading import grade_paths, write_json
+from grader.grading import grade_paths
 from grader.reports.github import command as log_line
 from grader.reports.location import SourceFile, Sources, sources_of
 from grader.reports.options import write_reports

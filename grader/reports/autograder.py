@@ -17,7 +17,8 @@ from typing import Any
 
 import msgspec
 
-from grader.grading import grade_paths, write_text
+from grader.files import write_text
+from grader.grading import grade_paths
 from grader.late import LatePolicy, LatePolicyError, parse_time, seconds_late
 from grader.reports.gradescope import Visibility, failure, gradescope
 from grader.results import SubmissionResult

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.commands import CANNOT_START, OK, UNGRADABLE, USAGE
-from grader.grading import write_text
+from grader.files import write_text
 from grader.house import HouseError, find_root
 from grader.late import EXAMPLE, Deadline, LatePolicy, LatePolicyError, parse_time
 from grader.ledger import LedgerError

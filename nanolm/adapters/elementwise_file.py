@@ -72,7 +72,7 @@ def _call(student: Student, curve: Curve) -> None:
     """A parameter that is not there cannot be set: the module goes on with what it has instead."""
     module = _build(student, curve)
     x = student.tensors["x"]
-    module.to(x.dtype)
+    student.place(module, x)
     parameters, buffers = dict(module.named_parameters()), dict(module.named_buffers())
     roles = _roles(student, curve, parameters)
     replaced = {}

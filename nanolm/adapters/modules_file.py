@@ -22,7 +22,7 @@ def rms_norm(student: Student) -> None:
     eps = student.scalars.get("eps")
     d_model = student.integer("d_model")
     module = student.build("RMSNorm", d_model) if eps is None else student.build("RMSNorm", d_model, eps)
-    module.to(x.dtype)
+    student.place(module, x)
     replaced = {}
     if "gamma" in student.tensors:
         replaced[_gain_name(student, module, d_model)] = student.tensors["gamma"]
@@ -74,7 +74,7 @@ def swiglu(student: Student) -> None:
     """
     module = student.build("SwiGLU", student.integer("d_model"), student.integer("d_ff"))
     x = student.tensors["x"]
-    module.to(x.dtype)
+    student.place(module, x)
     parameters = dict(module.named_parameters())
     missing = [name for name in PROJECTIONS if f"{name}.weight" not in parameters]
     if missing:

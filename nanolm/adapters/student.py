@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from nanolm.protocol import Fact, Outcome, Reply, Scalar, StudentFault
+from nanolm.protocol import PLAIN, Conditions, Fact, Outcome, Reply, Scalar, StudentFault
 
 CONSTRUCTION_SEED = 20260
 """Random initialisation is drawn from this seed, so that a verdict can be replayed."""
@@ -37,6 +37,11 @@ class Student:
         self.outputs: dict[str, Tensor] = {}
         self.facts: dict[str, Fact] = {}
         self.notes: list[str] = []
+        self.conditions: Conditions = PLAIN
+        self.wrap: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None
+        """What becomes of the student's functions before they are called: compiled, or watched."""
+        self.move: Callable[[nn.Module], None] | None = None
+        """What brings a module to a device that is only pretended."""
         self._names = names
         self._names_of = names_of
 
@@ -49,7 +54,9 @@ class Student:
         """The student's function or class of that name."""
         if name not in self._names:
             raise interface_fault(f"{self.file} defines no {name}. Keep the name that the exercise gives.")
-        return self._names[name]
+        found = self._names[name]
+        wrapped = self.wrap is not None and callable(found) and not isinstance(found, type)
+        return self.wrap(found) if wrapped and self.wrap else found
 
     def given(self, file: str, name: str) -> Any:
         """A name of a file that the course gives, from the very package that the student's file belongs to."""
@@ -69,6 +76,9 @@ class Student:
         if not isinstance(value, Tensor):
             returned = "nothing (None): is a `return` missing?" if value is None else f"a {type(value).__name__}"
             raise interface_fault(f"{of} returned {returned}{'' if value is None else ', not a Tensor'}")
+        if self.conditions.watched:
+            self.outputs[name] = value  # it may be without numbers, and nobody will read them
+            return
         if value.layout is not torch.strided or value.is_meta or value.is_quantized:
             raise interface_fault(f"{of} returned a tensor without plain numbers in it (sparse, quantised or meta)")
         self.outputs[name] = value.as_subclass(Tensor)
@@ -82,7 +92,18 @@ class Student:
             # The default generator alone: torch.manual_seed walks over every device, 2 ms a call.
             torch.default_generator.manual_seed(seed)
             module: nn.Module = cls(*arguments)
+        if self.wrap is not None:
+            module.forward = self.wrap(module.forward)
         return module
+
+    def place(self, module: nn.Module, x: Tensor) -> None:
+        """Bring a module to where x is, and to its dtype; in an autocast region modules keep theirs."""
+        if not self.conditions.autocast:
+            module.to(x.dtype)
+        if self.move is not None:
+            self.move(module)
+        else:
+            module.to(x.device)
 
     def describe(self, module: nn.Module) -> None:
         """Report every parameter of a fresh module as an output; the fact `trained` names those that take gradients."""
