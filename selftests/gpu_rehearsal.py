@@ -25,7 +25,7 @@ class InProcess(LocalBackend):
         source.install()
         super().__init__(source, "texts", "cpu")
 
-    def start_test(self) -> None:
+    def start_test(self, cpu_seconds: float = 0.0) -> None:
         """Nothing is limited."""
 
     def end(self) -> None:
