@@ -3,7 +3,7 @@
 # rides = true
 # marks = "reference"
 # seconds = 60
-# outcomes = ["wrong_interface"]
+# outcomes = ["timeout", "wrong_interface"]
 # ///
 
 
