@@ -16,9 +16,9 @@ from grader.sourcetext import Unreadable
 from grader.trees import MAX_FILE_BYTES, size_in_words
 from nanolm.answer_parts import Parts
 from nanolm.course import EXERCISES
+from nanolm.one_file import one_file
 from nanolm.untrusted import listed, printable
 
-_FUTURE = re.compile(r"^from[ \t]+__future__[ \t]+import[ \t]+(?:\([^)]*\)|[^\n#;]*)", re.MULTILINE)
 _TASK = re.compile(r'raise NotImplementedError\("[^"\n]*"\)')
 
 Opened = AbstractContextManager[tuple[IO[bytes], int]]
@@ -134,6 +134,11 @@ def _write_files(answers: dict[str, Answer], course: Released, files: Sequence[s
     for exercise in asked:
         if whole[exercise].magics:
             found.notes.append(f"Lines of IPython (% or !) in the answer to {exercise} were left out.")
+        if whole[exercise].ignored:
+            found.notes.append(
+                f"Another cell of the notebook changes {listed(whole[exercise].ignored)} as well: only the answer cell "
+                f"counts for {exercise}. Put into it what should."
+            )
     broken = found.unread_exercises
     for stem, reason in found.broken.items():
         broken |= {name: reason for name in course.notebooks[stem].exercises if EXERCISES[name].file in files}
@@ -162,25 +167,21 @@ def _stub(exercise: str, course: Released, problem: str | None) -> str:
     return text if problem is None else _TASK.sub(lambda _: f"raise RuntimeError({problem!r})", text)
 
 
-def one_file(texts: Sequence[str]) -> str:
-    """Answers one after the other as one file: imports from `__future__` may only stand at its top."""
-    future = list(dict.fromkeys(line for text in texts for line in _FUTURE.findall(text)))
-    bodies = [_FUTURE.sub("", text).strip("\n") for text in texts]
-    return "\n\n\n".join([*(["\n".join(future)] if future else []), *bodies]) + "\n"
-
-
 def _warn_of_shared_names(texts: dict[str, str], answers: dict[str, Answer], found: FromNotebooks) -> None:
     """Two notebooks that make one file share their names: a helper that both define differently is worth a look."""
     definition = re.compile(
         r"^(?:(?:class|def|async def)[ \t]+(\w+)[^\n]*\n(?:[ \t]+[^\n]*\n|\n)*|(\w+)[ \t]*=(?!=)[^\n]*)", re.MULTILINE
     )
     seen: dict[str, tuple[str, str]] = {}
+    shared: dict[tuple[str, str], dict[str, None]] = {}
     for exercise, text in texts.items():
         for match_ in definition.finditer(text + "\n"):
             name, body = match_[1] or match_[2], match_[0].strip()
             other = seen.setdefault(name, (exercise, body))
             if other[0] != exercise and other[1] != body:
-                found.notes.append(
-                    f"{name} is defined in the notebooks of {other[0]} and {exercise}, which make one file "
-                    f"({EXERCISES[exercise].file}): the second one counts for both."
-                )
+                shared.setdefault((other[0], exercise), {})[name] = None
+    for (first, second), names in shared.items():
+        found.notes.append(
+            f"The notebooks of {first} and {second}, which make one file ({EXERCISES[second].file}), both define "
+            f"{listed(names)}: the second one counts for both."
+        )
