@@ -98,7 +98,11 @@ def collect(course: Course, handed_in: Sequence[Path], roster: Sequence[Student]
         if done.nobodys:
             done.remarks.append(f"Nobody's, so not collected: {listed(sorted(done.nobodys), most=20)}.")
         for student_id, own in sorted(by_student.items()):
-            _write_student(course, student_id, own, known)
+            several = sorted({one.who for _, one in own})
+            note = f"Put together from what came as {listed(several, limit=90)}: see that all of it is this student's."
+            if len(several) > 1:
+                done.remarks.append(f"{student_id}: {note}")
+            _write_student(course, student_id, own, known, [note] if len(several) > 1 else [])
             done.students.append(student_id)
     return done
 
@@ -162,7 +166,9 @@ def _may_be_work(entry: Path) -> bool:
     return entry.is_dir() or entry.is_symlink() or entry.suffix.casefold() not in (".csv", ".html", ".xlsx", ".db")
 
 
-def _write_student(course: Course, student: str, own: Sequence[tuple[Path, Item]], known: Released) -> None:
+def _write_student(
+    course: Course, student: str, own: Sequence[tuple[Path, Item]], known: Released, notes: Sequence[str]
+) -> None:
     target = course.submitted(student)
     part = target.with_name(f".{target.name}.part")
     old = target.with_name(f".{target.name}.old")
@@ -170,7 +176,7 @@ def _write_student(course: Course, student: str, own: Sequence[tuple[Path, Item]
         shutil.rmtree(rest, ignore_errors=True)
     part.mkdir(parents=True)
     with ExitStack() as stack:
-        taken = _Taken()
+        taken = _Taken(notes=[*notes])
         for path, one in own:
             _take(path, one, taken, stack)
             if one.late:
@@ -278,5 +284,8 @@ def _right_name(name: str, opened: Opener, known: Released) -> str | None:
 
 
 def _file_name(name: str) -> str:
-    """A name that a folder may hold and nbgrader's patterns understand."""
-    return re.sub(r"[^\w .()+-]", "_", name).lstrip(". ")[:120] or "unnamed.ipynb"
+    """A name that a folder may hold and nbgrader's patterns understand; a long one keeps its ending."""
+    plain = re.sub(r"[^\w .()+-]", "_", name).lstrip(". ")
+    suffix = "".join(Path(plain[-30:]).suffixes[-2:])
+    stem = plain.removesuffix(suffix)[:120].encode()[:200].decode("utf-8", "ignore")
+    return f"{stem}{suffix.encode()[-40:].decode('utf-8', 'ignore')}" if stem else "unnamed.ipynb"

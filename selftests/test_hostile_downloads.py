@@ -1,0 +1,75 @@
+"""Names that students choose in a class's download: nobody's work becomes another's, and none stops the class."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from grader.coursework.collecting import collect
+from grader.coursework.layouts import item, owners
+from grader.coursework.standing import Course, read
+from grader.notebooks.released import released
+from grader.roster import Student
+from selftests.making_notebooks import ROOT, STEM, STUBS, right, write
+
+COURSE = released(ROOT)
+FIRST, SECOND = STEM["rmsnorm"], STEM["swiglu"]
+NOTEBOOK, OTHER = json.dumps(right("rmsnorm")), json.dumps(right("swiglu"))
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Course:
+    folder = tmp_path / "course"
+    write(folder / "release" / "module06", STUBS)
+    return Course(folder, isolation="best")
+
+
+@pytest.mark.parametrize("name", ["名" * 200, "𝒏" * 160, "n" * 2000, "." * 300, "a/" + "é" * 130])
+def test_a_name_longer_than_a_file_may_have_stops_nobody(course: Course, tmp_path: Path, name: str) -> None:
+    class_folder = tmp_path / "class"
+    write(class_folder / "zoe", {FIRST: right("rmsnorm")})
+    with zipfile.ZipFile(class_folder / "anna.zip", "w") as archive:
+        archive.writestr(f"{name}.ipynb", "{}")
+        archive.writestr(f"{name[:-1]}b.ipynb", "{}")
+    done = collect(course, [class_folder], [])
+    assert done.students == ["anna", "zoe"]
+    assert all(len(path.name.encode()) < 256 for path in course.submitted("anna").iterdir())
+    assert read(course, "anna").ungradable
+    assert read(course, "zoe").ungradable is None
+
+
+def test_a_file_name_does_not_make_the_work_anothers() -> None:
+    """Canvas puts a student's own name for a file behind what it knows of the student."""
+    entry = f"doemal_4711_99_anna_12_assignsubmission_file_{FIRST}.ipynb"
+    found = item(entry, COURSE)
+    assert found.who == "doemal_4711"
+    assert owners([found.who], [Student("anna", "Anna Berg"), Student("m1", "Mal Doe")]) == {"doemal_4711": "m1"}
+
+
+def test_an_id_that_is_a_word_of_anothers_name_is_nobodys_claim() -> None:
+    roster = [Student("anna", "Anna Berg"), Student("s2", "Anna Schmidt")]
+    assert owners(["Anna Schmidt_4712"], roster) == {}
+    assert owners(["anna_4713", "Anna Berg_4711"], roster) == {"anna_4713": "anna", "Anna Berg_4711": "anna"}
+
+
+def test_entries_under_several_names_for_one_student_are_told(course: Course, tmp_path: Path) -> None:
+    class_folder = tmp_path / "class"
+    for who, notebook in (("Anna Berg_4711", NOTEBOOK), ("Mal anna_4712", OTHER)):
+        (class_folder / f"{who}_assignsubmission_file_").mkdir(parents=True)
+        stem = FIRST if notebook is NOTEBOOK else SECOND
+        (class_folder / f"{who}_assignsubmission_file_" / f"{stem}.ipynb").write_text(notebook, encoding="utf-8")
+    done = collect(course, [class_folder], [Student("anna", "Anna Berg"), Student("m1", "Mal Doe")])
+    told = [line for line in done.remarks if "Anna Berg_4711" in line and "Mal anna_4712" in line]
+    assert len(told) == 1
+    assert any("Mal anna_4712" in note for note in read(course, "anna").notes)
+
+
+def test_one_student_in_several_files_is_nothing_to_tell(course: Course, tmp_path: Path) -> None:
+    class_folder = tmp_path / "class"
+    class_folder.mkdir()
+    (class_folder / f"bergann_4711_98_{FIRST}.ipynb").write_text(NOTEBOOK, encoding="utf-8")
+    (class_folder / f"bergann_LATE_4711_99_{SECOND}.ipynb").write_text(OTHER, encoding="utf-8")
+    assert collect(course, [class_folder], [Student("anna", "Ann Berg")]).remarks == []
