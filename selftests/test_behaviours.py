@@ -217,3 +217,33 @@ def test_an_answer_that_cannot_be_read_is_read_again_when_the_tests_run() -> Non
     walk.start_test()
     with pytest.raises(WireError):
         walk.run(ONE)
+
+
+# --- hostile replies -------------------------------------------------------------------------------------------------
+
+
+def test_a_way_that_is_known_takes_no_memory_again_and_its_new_end_does() -> None:
+    tree = Behaviours()
+    walked(tree, ONE)
+    sizes = [tree._bytes]
+    assert sizes[0] > len(behaviours.encode_call(ONE, 0))
+    words = "w" * 500
+
+    class Other(FakeWorker):
+        def ask(self, frame: bytes) -> Frame:
+            return Frame(Kind.FAULT, 1, b'{"n": %d}' % len(sizes), b"")
+
+        def read(self, frame: Frame, call: Call) -> Reply:
+            raise StudentFault(Outcome.EXCEPTION, "something")
+
+    for _ in range(20):
+        walk = Walk(tree, Other(Asked(asked=[0]), Executor(TextSource({}))))
+        assert not walk.down(lambda verdict: None)
+        walk.start_test()
+        with pytest.raises(StudentFault):
+            walk.run(ONE)
+        assert walk.concludes(replace(PASSED, outcome=Outcome.EXCEPTION, score=0.0, message=words))
+        walk.learn()
+        sizes.append(tree._bytes)
+    grown = {after - before for before, after in zip(sizes, sizes[1:], strict=False)}
+    assert grown == {behaviours.PLACE_BYTES + len(words)}
