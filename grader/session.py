@@ -11,8 +11,8 @@ import hmac
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Protocol
@@ -22,6 +22,7 @@ import pytest
 from grader.behaviours import AskedBackend, Behaviours, Walk
 from grader.results import SubmissionResult, has_infrastructure
 from grader.sandbox import BEST
+from grader.together import settled
 from nanolm.course import EXERCISES, Exercise
 from nanolm.plugin import RUN, Run, graded, verdict_of
 from nanolm.protocol import Backend, Call, Outcome, Reply, StudentFault
@@ -172,8 +173,9 @@ class GradingSession:
             self.problems.append(f"{report.nodeid}: {report.longreprtext}")
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Keep the graded tests of the exercises that were asked for."""
-        items[:] = [item for item in items if _exercise(item) in self._settings.exercises]
+        """Keep the graded tests of the exercises that were asked for, those of one exercise together."""
+        kept = [item for item in items if _exercise(item) in self._settings.exercises]
+        items[:] = sorted(kept, key=lambda item: self._settings.exercises.index(_exercise(item) or ""))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take a verdict as its test ends; a failure outside the call itself is ours."""
@@ -221,7 +223,7 @@ class GradingSession:
         if troubled:
             self._try_items(session, job, troubled)
         self._confirm_timeouts(session, job, unknown)
-        verdicts = forbid_whole_exercises([self._verdict(item) for item in wanted])
+        verdicts = settled([self._verdict(item) for item in wanted])
         reason = None
         if has_infrastructure(verdicts):
             first = next(verdict for verdict in verdicts if verdict.outcome is Outcome.INFRASTRUCTURE)
@@ -314,23 +316,6 @@ class GradingSession:
     @staticmethod
     def _missing(item: pytest.Item, why: str) -> Verdict:
         return Verdict(item.nodeid, _exercise(item) or "", Outcome.INFRASTRUCTURE, 0.0, _points(item), why)
-
-
-def forbid_whole_exercises(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
-    """Where one test of an exercise is forbidden, all are: also those that ended before the operator was called."""
-    first: dict[str, Verdict] = {}
-    for verdict in verdicts:
-        if verdict.outcome is Outcome.FORBIDDEN:
-            first.setdefault(verdict.exercise, verdict)
-    return tuple(_forbidden(verdict, first.get(verdict.exercise)) for verdict in verdicts)
-
-
-def _forbidden(verdict: Verdict, why: Verdict | None) -> Verdict:
-    if why is None or verdict.outcome in (Outcome.FORBIDDEN, Outcome.INFRASTRUCTURE):
-        return verdict
-    return replace(
-        verdict, outcome=Outcome.FORBIDDEN, score=0.0, message=why.message, mistakes=(), notes=(), closeness=None
-    )
 
 
 def _exercise(item: pytest.Item) -> str | None:

@@ -230,7 +230,9 @@ def _first_message(tests: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _tests(entry: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [test for exercise in entry["exercises"] for test in exercise["tests"]]
+    """A submission's tests; those that need a GPU are not run here, and tell nothing of an attack."""
+    tests = [test for exercise in entry["exercises"] for test in exercise["tests"]]
+    return [test for test in tests if test["outcome"] != "not_run_here"]
 
 
 def _passed(run: Run, name: str) -> set[str]:

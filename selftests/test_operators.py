@@ -15,7 +15,8 @@ from grader.pool import grade_all
 from grader.remote import Limits, WorkerBackend, Zygote
 from grader.results import SubmissionResult
 from grader.sandbox import BEST
-from grader.session import Job, Settings, forbid_whole_exercises
+from grader.session import Job, Settings
+from grader.together import settled
 from nanolm.from_scratch import NORM_FUNCTIONS, check_source
 from nanolm.protocol import Call, Outcome, StudentFault
 from nanolm.verdict import NamedMistake, Verdict
@@ -110,7 +111,9 @@ def graded() -> dict[str, SubmissionResult]:
 
 
 def outcomes(result: SubmissionResult, exercise: str) -> set[Outcome]:
-    return {verdict.outcome for verdict in result.verdicts if verdict.exercise == exercise}
+    """How an exercise's tests ended, without those that need a GPU."""
+    mine = (verdict.outcome for verdict in result.verdicts if verdict.exercise == exercise)
+    return {outcome for outcome in mine if outcome is not Outcome.NOT_RUN_HERE}
 
 
 @pytest.mark.parametrize("name", FORBIDDEN)
@@ -134,7 +137,8 @@ def test_the_other_exercise_of_the_file_keeps_its_points(name: str, graded: dict
 @pytest.mark.parametrize("name", RIGHT)
 def test_honest_code_loses_nothing(name: str, graded: dict[str, SubmissionResult]) -> None:
     result = graded[name]
-    assert [f"{v.test}: {v.message}" for v in result.verdicts if v.outcome is not Outcome.PASSED] == []
+    wrong = [v for v in result.verdicts if v.outcome not in (Outcome.PASSED, Outcome.NOT_RUN_HERE)]
+    assert [f"{v.test}: {v.message}" for v in wrong] == []
     assert result.score == sum(FULL.values())
 
 
@@ -237,10 +241,36 @@ def test_one_forbidden_test_makes_all_of_its_exercise_forbidden() -> None:
         verdict("e", "swiglu", Outcome.PASSED),
         verdict("f", "rmsnorm", Outcome.INFRASTRUCTURE, "ours"),
     ]
-    after = forbid_whole_exercises(before)
+    after = settled(before)
     assert [v.test for v in after] == list("abcdef")
     assert [v.outcome.value for v in after] == ["forbidden"] * 4 + ["passed", "infrastructure"]
     assert [v.score for v in after] == [0, 0, 0, 0, 1, 0]
     assert [v.message for v in after[:3]] == ["why"] * 3
     assert all(not v.mistakes for v in after)
-    assert forbid_whole_exercises(before[:2]) == tuple(before[:2])
+    assert settled(before[:2]) == tuple(before[:2])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ((Outcome.NOT_ATTEMPTED, "a stub"), (Outcome.NOT_ATTEMPTED, "another"), Outcome.NOT_ATTEMPTED),
+        ((Outcome.EXCEPTION, "line 3"), (Outcome.EXCEPTION, "line 3"), Outcome.EXCEPTION),
+        ((Outcome.EXCEPTION, "line 3"), (Outcome.EXCEPTION, "line 7"), Outcome.NOT_RUN_HERE),
+        ((Outcome.PASSED, ""), (Outcome.PASSED, ""), Outcome.NOT_RUN_HERE),
+        ((Outcome.WRONG_VALUE, "y"), (Outcome.WRONG_VALUE, "y"), Outcome.NOT_RUN_HERE),
+        ((Outcome.PASSED, ""), (Outcome.FORBIDDEN, "why"), Outcome.FORBIDDEN),
+    ],
+)
+def test_a_test_that_waits_for_another_machine_ends_with_the_others_where_nothing_can_run(
+    first: tuple[Outcome, str], second: tuple[Outcome, str], expected: Outcome
+) -> None:
+    before = [
+        verdict("a", "rmsnorm", *first),
+        verdict("gpu", "rmsnorm", Outcome.NOT_RUN_HERE, "needs a GPU"),
+        verdict("b", "rmsnorm", *second),
+        verdict("other", "swiglu", Outcome.NOT_RUN_HERE, "needs a GPU"),
+    ]
+    after = settled(before)
+    assert [one.outcome for one in after[1::2]] == [expected, Outcome.NOT_RUN_HERE]
+    assert [one.test for one in after] == [one.test for one in before]
+    assert sum(one.score for one in after) == (0 if expected is Outcome.FORBIDDEN else sum(one.score for one in before))

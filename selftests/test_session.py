@@ -255,10 +255,9 @@ def test_a_job_may_ask_for_some_exercises_bring_problems_or_be_hopeless() -> Non
     part, unreadable, absent, hopeless = bench.grade(*jobs)
     assert {verdict.exercise for verdict in part.verdicts} == {"swiglu"}
     assert part.score == part.max_score == 12.0
-    tried = [verdict for verdict in unreadable.verdicts if verdict.outcome is not Outcome.NOT_RUN_HERE]
-    assert {verdict.outcome for verdict in tried} == {Outcome.EXCEPTION}
-    assert all("it is not UTF-8" in verdict.message for verdict in tried)
-    assert {verdict.outcome for verdict in absent.verdicts} == {Outcome.NOT_ATTEMPTED, Outcome.NOT_RUN_HERE}
+    assert {verdict.outcome for verdict in unreadable.verdicts} == {Outcome.EXCEPTION}
+    assert all("it is not UTF-8" in verdict.message for verdict in unreadable.verdicts)
+    assert {verdict.outcome for verdict in absent.verdicts} == {Outcome.NOT_ATTEMPTED}
     assert (hopeless.ungradable, hopeless.verdicts, hopeless.max_score) == ("there is nothing in it", (), FULL)
     assert [result.score for result in (unreadable, absent, hopeless)] == [0, 0, 0]
     assert bench.calls[1:] == [[], []]  # nothing was run for the second and the third, and no backend for the last

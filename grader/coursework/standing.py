@@ -22,9 +22,10 @@ from grader.notebooks.reading import wins
 from grader.notebooks.released import ASSIGNMENT, released
 from grader.results import SubmissionResult
 from grader.sandbox import acceptable
-from grader.session import Settings, forbid_whole_exercises
+from grader.session import Settings
 from grader.sourcetext import Unreadable
 from grader.submissions import Submission, read_submission
+from grader.together import settled
 from grader.trees import read_regular_file
 from nanolm.course import EXERCISES, exercise_files
 from nanolm.untrusted import printable
@@ -119,7 +120,7 @@ def standing(course: Course, student: str) -> Standing:
         members = [verdict for verdict in known.verdicts.values() if verdict.exercise == name]
         if sum(verdict.max_score for verdict in members) == exercise.points:
             verdicts[name] = tuple(members)
-    whole = forbid_whole_exercises([verdict for members in verdicts.values() for verdict in members])
+    whole = settled([verdict for members in verdicts.values() for verdict in members])
     verdicts = {name: tuple(verdict for verdict in whole if verdict.exercise == name) for name in verdicts}
     return Standing(student, submission, verdicts, known.isolation.value if verdicts else "")
 
