@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import pytest
 import torch
@@ -245,5 +246,5 @@ def test_a_way_that_is_known_takes_no_memory_again_and_its_new_end_does() -> Non
         assert walk.concludes(replace(PASSED, outcome=Outcome.EXCEPTION, score=0.0, message=words))
         walk.learn()
         sizes.append(tree._bytes)
-    grown = {after - before for before, after in zip(sizes, sizes[1:], strict=False)}
+    grown = {after - before for before, after in pairwise(sizes)}
     assert grown == {behaviours.PLACE_BYTES + len(words)}

@@ -73,3 +73,30 @@ def test_one_student_in_several_files_is_nothing_to_tell(course: Course, tmp_pat
     (class_folder / f"bergann_4711_98_{FIRST}.ipynb").write_text(NOTEBOOK, encoding="utf-8")
     (class_folder / f"bergann_LATE_4711_99_{SECOND}.ipynb").write_text(OTHER, encoding="utf-8")
     assert collect(course, [class_folder], [Student("anna", "Ann Berg")]).remarks == []
+
+
+@pytest.mark.parametrize(
+    ("said", "counts"),
+    [
+        (b"2026-12-07 23:59:00.123456 UTC\n", True),
+        (b"2026-12-07 23:59:00 America/Los_Angeles", True),
+        (b"2026-12-07 23:59:00.5 +0300", True),
+        (b"", False),
+        (b"yesterday", False),
+        (b"2026-13-07 23:59:00 UTC", False),
+        (b"0001-01-01 00:00:00 +0900", False),
+        (b"2026-12-07 23:59:00 /proc/self/environ", False),
+        (b"2026-12-07 23:59:00 ../../etc/x", False),
+        ("2026-12-07 23:59:00 UTC".encode("utf-16"), False),
+        (b"2" * 2000, False),
+    ],
+)
+def test_a_time_that_is_none_costs_no_grade(course: Course, tmp_path: Path, said: bytes, counts: bool) -> None:
+    """nbgrader would end with an exception on such a file, and there would be no grade."""
+    folder = write(tmp_path / "class" / "anna", {FIRST: right("rmsnorm")})
+    (folder / "timestamp.txt").write_bytes(said)
+    collect(course, [tmp_path / "class"], [])
+    submission = read(course, "anna")
+    assert (course.submitted("anna") / "timestamp.txt").exists() is counts
+    assert any("timestamp.txt" in note for note in submission.notes) is not counts
+    assert submission.ungradable is None

@@ -152,3 +152,17 @@ def test_a_line_of_blanks_takes_no_time() -> None:
     found = parts(" " * 60_000 + ")\nx = 1", ["y = 1"])
     assert found.answer.endswith("x = 1")
     assert time.process_time() - started < 1.0
+
+
+OPERATORS = (
+    'def f(a, b):\n    text = (\n        "%d"\n        % a\n    )\n    return (\n        text\n        != b\n    )'
+)
+
+
+@pytest.mark.parametrize("magic", ["%timeit f(1, 2)", "!ls", "%%time", "f?", "out = !ls"])
+def test_an_operator_that_begins_a_line_is_no_magic(magic: str) -> None:
+    found = parts(f"{magic}\n{OPERATORS}", [])
+    names: dict[str, Any] = {}
+    exec(compile(found.text, "made", "exec", dont_inherit=True), names)
+    assert names["f"](1, "1") is False
+    assert found.magics == 1

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import IO
@@ -48,6 +49,7 @@ Opener = Callable[[], AbstractContextManager[tuple[IO[bytes], int]]]
 
 TIMESTAMP = "timestamp.txt"
 """Where nbgrader looks for the time of a submission."""
+_TIME = re.compile(r"(20\d\d-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d{1,6})?(?: (?:[+-]\d{4}|[A-Za-z]\w*(?:/\w[\w+-]*)*))?")
 
 
 class CollectError(Exception):
@@ -237,9 +239,27 @@ def _take_tree(tree: Tree, taken: _Taken) -> None:
 def _take_timestamp(folder: Path, taken: _Taken) -> None:
     """nbgrader's own collection leaves the time beside the notebooks."""
     for place in (folder, folder / "module06"):
-        if (place / TIMESTAMP).is_file() and not (place / TIMESTAMP).is_symlink():
-            taken.files.append((TIMESTAMP, partial(open_regular_file, place / TIMESTAMP, TIMESTAMP, 1024)))
-            return
+        path = place / TIMESTAMP
+        if not path.is_file() or path.is_symlink():
+            continue
+        try:
+            tells_a_time = _tells_a_time(read_regular_file(path, TIMESTAMP, 1024))
+        except Unreadable:
+            tells_a_time = False
+        if tells_a_time:
+            taken.files.append((TIMESTAMP, partial(open_regular_file, path, TIMESTAMP, 1024)))
+        else:
+            taken.notes.append(f"{TIMESTAMP} tells no time and was left out, so this does not count as late.")
+        return
+
+
+def _tells_a_time(said: bytes) -> bool:
+    """Whether nbgrader can read it: it ends with an exception on anything else, and opens a zone that is a path."""
+    found = _TIME.fullmatch(said.decode("ascii", "replace").strip())
+    try:
+        return found is not None and bool(datetime.fromisoformat(found[1]))
+    except ValueError:
+        return False
 
 
 def _copy(taken: _Taken, part: Path, known: Released) -> None:
