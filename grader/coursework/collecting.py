@@ -24,6 +24,7 @@ from grader.archives import MAX_ARCHIVE_BYTES, ZipTree
 from grader.coursework.layouts import Item, item, may_be_folder, owners
 from grader.coursework.standing import REMARKS, Course
 from grader.coursework.unpacking import BadDownload, unpack
+from grader.notebooks.allowance import Allowance
 from grader.notebooks.answers import match
 from grader.notebooks.apart import cells_of
 from grader.notebooks.parsing import NoNotebook
@@ -101,10 +102,13 @@ def collect(course: Course, handed_in: Sequence[Path], roster: Sequence[Student]
             done.remarks.append(f"Nobody's, so not collected: {listed(sorted(done.nobodys), most=20)}.")
         for student_id, own in sorted(by_student.items()):
             several = sorted({one.who for _, one in own})
-            note = f"Put together from what came as {listed(several, limit=90)}: see that all of it is this student's."
+            notes = []
             if len(several) > 1:
-                done.remarks.append(f"{student_id}: {note}")
-            _write_student(course, student_id, own, known, [note] if len(several) > 1 else [])
+                came = listed(several, limit=90)
+                done.remarks.append(f"{student_id} is put together from {came}: see that all of it is this student's.")
+                # Students read their notes: the names of others are not for them.
+                notes = [f"Put together from entries under {len(several)} names."]
+            _write_student(course, student_id, own, known, notes)
             done.students.append(student_id)
     return done
 
@@ -264,8 +268,15 @@ def _tells_a_time(said: bytes) -> bool:
 
 def _copy(taken: _Taken, part: Path, known: Released) -> None:
     """Write the files: a notebook under the name of the released one, where only one claims it."""
-    names = [_right_name(name, opened, known) for name, opened in taken.files]
-    for (name, opened), right in zip(taken.files, names, strict=True):
+    allowance = Allowance()
+    files = []
+    for name, opened in taken.files:
+        try:
+            files.append((name, opened, _right_name(name, opened, known, allowance)))
+        except Unreadable as error:
+            taken.reasons += [str(error)] if str(error) not in taken.reasons else []
+    names = [right for *_, right in files]
+    for name, opened, right in files:
         own = _file_name(name)
         target = right if right is not None and (names.count(right) == 1 or right == name) else own
         number = 1
@@ -289,12 +300,17 @@ def _note_absent(taken: _Taken, part: Path, known: Released) -> None:
         taken.notes.append(f"Not handed in: {listed(absent, most=10)}.")
 
 
-def _right_name(name: str, opened: Opener, known: Released) -> str | None:
-    """The released notebook's file name, by what is in it, else by its name; None where it holds several or none."""
+def _right_name(name: str, opened: Opener, known: Released, allowance: Allowance) -> str | None:
+    """The released notebook's file name, by what is in it, else by its name; None where it holds several or none.
+
+    Raises Unreadable where the submission holds too many of them.
+    """
     if not is_notebook(name):
         return name
+    allowance.check()
     try:
         with opened() as (stream, size):
+            allowance.spend(size)
             cells, _ = cells_of(stream, size)
     except (Unreadable, NoNotebook):
         meant = known.named(name)

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import IO
 
+from grader.notebooks.allowance import Allowance
 from grader.notebooks.answers import Answer, Notebook, match
 from grader.notebooks.apart import cells_of, parts_of
 from grader.notebooks.parsing import NoNotebook
@@ -56,8 +57,9 @@ def read_notebooks(
     """Put into `found` the texts of the files of `wanted`; of those in `taken` there is a `.py` file, which wins."""
     claims: dict[str, list[Notebook]] = {}
     strangers = []
+    allowance = Allowance()
     for one in handed:
-        notebooks = _opened(one, course, found)
+        notebooks = _opened(one, course, found, allowance)
         for notebook in notebooks or ():
             claims.setdefault(notebook.released.stem, []).append(notebook)
         if notebooks == []:
@@ -85,11 +87,13 @@ def wins(file: str, notebook: Notebook) -> str:
     return f"{file} was graded, {notebook.file} was not: a .py file wins."
 
 
-def _opened(one: Handed, course: Released, found: FromNotebooks) -> list[Notebook] | None:
+def _opened(one: Handed, course: Released, found: FromNotebooks, allowance: Allowance) -> list[Notebook] | None:
     """The notebooks of a file; None where it could not be read, which is told in `found`."""
     shown = printable(one.file_name, 120)
     try:
+        allowance.check()
         with one.open() as (stream, size):
+            allowance.spend(size)
             cells, notes = cells_of(stream, size)
     except NoNotebook as error:
         reason = f"{shown} {error}"
@@ -100,7 +104,7 @@ def _opened(one: Handed, course: Released, found: FromNotebooks) -> list[Noteboo
         return match(one.file_name, cells, course)
     meant = course.named(one.file_name)
     if meant is None:
-        found.unread.append(reason)
+        found.unread += [reason] if reason not in found.unread else []
     else:
         found.broken[meant.stem] = reason
     return None
