@@ -20,7 +20,10 @@ from nanolm.protocol import Call, Outcome, Reply, StudentFault
 from nanolm.verdict import Verdict
 
 MAX_BYTES = 64 * 1024 * 1024
-"""Of calls that one tree keeps; an exercise of ours takes one or two MB, a hostile class must not take the memory."""
+"""Of what one tree keeps; the calls of an exercise take one or two MB, a hostile class must not take the memory."""
+
+PLACE_BYTES = 1000
+"""About what a place in the tree takes without its call's frame and its verdict's words."""
 
 
 @runtime_checkable
@@ -90,12 +93,17 @@ class Behaviours:
         self._frames: dict[bytes, bytes] = {}
         self._bytes = 0
 
-    def kept(self, frame: bytes) -> bytes:
-        """A frame, the same object for every place in the tree that asks it."""
-        known = self._frames.setdefault(frame, frame)
-        if known is frame:
-            self._bytes += len(frame)
-        return known
+    def kept(self, event: _Event) -> _Event:
+        """The event of a new place; a call's frame is the same object for every place in the tree that asks it."""
+        self._bytes += PLACE_BYTES
+        if isinstance(event, _Conclude):
+            self._bytes += len(event.verdict.message) + sum(map(len, event.verdict.notes))
+        if not isinstance(event, _Ask):
+            return event
+        known = self._frames.setdefault(event.frame, event.frame)
+        if known is event.frame:
+            self._bytes += len(known)
+        return _Ask(known)
 
     @property
     def is_full(self) -> bool:
@@ -204,8 +212,8 @@ class Walk:
             self._tree.clear()
         node = self._tree.root
         for step in self._steps:
-            event = _Ask(self._tree.kept(step.event.frame)) if isinstance(step.event, _Ask) else step.event
-            node.event = node.event or event
+            if node.event is None:
+                node.event = self._tree.kept(step.event)
             if isinstance(step.answer, StudentFault):
                 return
             if step is not self._steps[-1]:

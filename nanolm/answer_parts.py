@@ -16,6 +16,8 @@ import symtable
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from nanolm.one_file import one_file
+
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What `ast.parse` answers text with that is no program, or one nested too deeply to be read."""
 
@@ -25,7 +27,10 @@ TIMING_MAGICS = ("%%time", "%%timeit", "%%capture", "%%prun")
 STUB = "raise NotImplementedError("
 """How the line begins that a student is to replace."""
 
-_MAGIC = re.compile(r"^(?P<indent>[ \t]*)(?:[%!].*|\?+[\w.]+|[\w.]+\?{1,2}|[\w, ]+=[ \t]*[%!].*)$")
+_LAZY = "from __future__ import annotations"
+"""In a kernel it holds for all cells that are run after it."""
+
+_MAGIC = re.compile(r"^(?P<indent>[ \t]*+)(?:%[%A-Za-z_].*|![^=].*|\?+[\w.]+|[\w.]+\?{1,2}|[\w, ]+=[ \t]*[%!].*)$")
 
 
 @dataclass(frozen=True)
@@ -37,11 +42,14 @@ class Parts:
     after: str
     magics: int = 0
     """Lines of the answer that only IPython understands; they stand empty in it."""
+    ignored: Sequence[str] = ()
+    """What the exercise asks for and the answer gives, and another cell has given or changed as well: to no effect."""
 
     @property
     def text(self) -> str:
         """The whole, as one file's text."""
-        return "\n\n\n".join(part for part in (self.before, self.answer, self.after) if part.strip())
+        there = [part for part in (self.before, self.answer, self.after) if part.strip()]
+        return there[0] if len(there) == 1 else one_file(there)
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,8 @@ def parts(answer: str, others: Sequence[str], given: Sequence[str] = (), entries
     except UNPARSABLE:
         return Parts("", answer, "", magics)
     statements = [statement for cell in others for statement in _statements(_python(cell)[0])]
-    elsewhere = frozenset(entries) - (own.gives - _still_stubs(tree, answer))
+    settled = own.gives - _still_stubs(tree, answer)
+    elsewhere = frozenset(entries) - settled
     wanted = (own.uses - own.gives - set(dir(builtins))) | elsewhere
     chosen = _closure(wanted, statements, own.gives)
     served = frozenset[str]().union(*(statements[position].gives for position in chosen))
@@ -86,11 +95,13 @@ def parts(answer: str, others: Sequence[str], given: Sequence[str] = (), entries
             late.add(position)
             names = names | statements[position].gives
     early = [*imports, *(statements[position] for position in chosen if position not in late)]
+    lazy = [_LAZY] if any(statement.source == _LAZY for statement in statements) else []
     return Parts(
-        "\n".join(statement.source for statement in early),
+        "\n".join([*lazy, *(statement.source for statement in early)]),
         answer,
         "\n".join(statements[position].source for position in chosen if position in late),
         magics,
+        sorted(frozenset(entries) & settled & frozenset[str]().union(*(statement.gives for statement in statements))),
     )
 
 
@@ -154,6 +165,11 @@ def _statements(cell: str, *, imports_only: bool = False) -> Iterator[_Statement
         if imports_only and not isinstance(node, ast.Import | ast.ImportFrom):
             continue
         gives = _given_names(ast.Module([node], []))
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            # The name that it gives is nothing that an answer uses.
+            if any(alias.name == "annotations" for alias in node.names):
+                yield _Statement(_LAZY, frozenset(), frozenset())
+            continue
         if not gives:
             continue
         decorators: list[ast.expr] = getattr(node, "decorator_list", [])

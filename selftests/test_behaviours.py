@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import pytest
 import torch
@@ -217,3 +219,99 @@ def test_an_answer_that_cannot_be_read_is_read_again_when_the_tests_run() -> Non
     walk.start_test()
     with pytest.raises(WireError):
         walk.run(ONE)
+
+
+# --- hostile replies -------------------------------------------------------------------------------------------------
+
+
+def test_a_way_that_is_known_takes_no_memory_again_and_its_new_end_does() -> None:
+    tree = Behaviours()
+    walked(tree, ONE)
+    sizes = [tree._bytes]
+    assert sizes[0] > len(behaviours.encode_call(ONE, 0))
+    words = "w" * 500
+
+    class Other(FakeWorker):
+        def ask(self, frame: bytes) -> Frame:
+            return Frame(Kind.FAULT, 1, b'{"n": %d}' % len(sizes), b"")
+
+        def read(self, frame: Frame, call: Call) -> Reply:
+            raise StudentFault(Outcome.EXCEPTION, "something")
+
+    for _ in range(20):
+        walk = Walk(tree, Other(Asked(asked=[0]), Executor(TextSource({}))))
+        assert not walk.down(lambda verdict: None)
+        walk.start_test()
+        with pytest.raises(StudentFault):
+            walk.run(ONE)
+        assert walk.concludes(replace(PASSED, outcome=Outcome.EXCEPTION, score=0.0, message=words))
+        walk.learn()
+        sizes.append(tree._bytes)
+    grown = {after - before for before, after in pairwise(sizes)}
+    assert grown == {behaviours.PLACE_BYTES + len(words)}
+
+
+LIES: Mapping[str, Callable[[int, Frame, list[Frame]], Frame]] = {
+    "honest": lambda count, frame, before: frame,
+    "the last reply again": lambda count, frame, before: before[-1] if count == 9 else frame,
+    "an old reply for ever": lambda count, frame, before: before[0] if count > 5 else frame,
+    "forbidden in the middle": lambda count, frame, before: fault(frame, Outcome.FORBIDDEN) if count == 12 else frame,
+    "what a worker may not say": lambda count, frame, before: fault(frame, Outcome.PASSED) if count == 7 else frame,
+    "no JSON": lambda count, frame, before: replace(frame, json=b"{") if count in (3, 20) else frame,
+    "no arrays": lambda count, frame, before: replace(frame, arrays=b"") if count == 15 else frame,
+    "arrays behind JSON": lambda count, frame, before: (
+        replace(frame, json=frame.json + frame.arrays, arrays=b"") if count == 4 else frame
+    ),
+    "another note": lambda count, frame, before: (
+        replace(frame, json=frame.json.replace(b'"notes":[', b'"notes":["x"')) if count == 2 else frame
+    ),
+    "every other call": lambda count, frame, before: before[-1] if count % 2 and before else frame,
+}
+"""What a worker's owner can do to its replies, by how many came before: on time, on a count, on what came earlier."""
+
+
+def fault(frame: Frame, outcome: Outcome) -> Frame:
+    body = {"outcome": outcome.value, "message": "so it says", "kind": "", "bases": [], "place": None, "notes": []}
+    return Frame(Kind.FAULT, frame.sequence, json.dumps(body).encode(), b"")
+
+
+class Lying(Asked):
+    """Backends of a class in which each submission lies in a way of its own, which a comment in it names."""
+
+    def make(self, texts: Mapping[str, str]) -> FakeWorker:
+        inner = super().make(texts)
+        way = LIES[texts["modules.py"].partition("# way: ")[2].strip() or "honest"]
+        before: list[Frame] = []
+        ask, read = inner.ask, inner.read
+
+        def lying(frame: bytes) -> Frame:
+            answer = way(len(before), ask(frame), before)
+            before.append(answer)
+            return answer
+
+        def reading(frame: Frame, call: Call) -> Reply:
+            try:
+                return read(frame, call)
+            except WireError as error:
+                raise StudentFault(Outcome.CRASHED, f"its reply could not be read: {error}") from None
+
+        inner.ask, inner.read = lying, reading  # type: ignore[method-assign]
+        return inner
+
+
+def liar(name: str, way: str) -> Job:
+    honest = job(name)
+    return replace(honest, texts={file: f"{text}\n# way: {way}\n" for file, text in honest.texts.items()})
+
+
+def test_no_submission_changes_the_verdict_of_another() -> None:
+    """Whoever comes before: each gets what it gets alone, and the second of a kind what the first one got."""
+    ways = list(LIES)
+    order = [*ways[1:], "honest", *reversed(ways)]
+    together, _ = graded(Lying(), *(liar(f"{place} {way}", way) for place, way in enumerate(order)))
+    alone = {way: plain(graded(Lying(), liar(way, way))[0][0]) for way in ways}
+    for way, result in zip(order, together, strict=True):
+        assert plain(result) == alone[way], way
+    scores = {way: sum(verdict.score for verdict in verdicts) for way, verdicts in alone.items()}
+    assert scores["honest"] == FULL
+    assert all(score < FULL for way, score in scores.items() if way not in ("honest", "another note"))

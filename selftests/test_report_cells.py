@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,12 @@ def test_what_a_spreadsheet_would_run_is_made_a_text() -> None:
 
 def test_points_have_a_dot_and_no_needless_zeros() -> None:
     assert [points(x) for x in (0, 71.5, 100, 33.333, 0.5)] == ["0", "71.5", "100", "33.33", "0.5"]
+
+
+@pytest.mark.parametrize("sign", ["=1+1", "+1", "-1", "@SUM(A1)", "\uff1d1+1", "\uff0b1", "\uff0d1", "\uff20SUM(A1)"])
+@pytest.mark.parametrize("before", ["", "  ", "anna;", "anna;  ", "anna\t"])
+def test_no_cell_begins_a_formula_whatever_separates_cells_there(before: str, sign: str) -> None:
+    """A spreadsheet of another language takes `;` for the separator, and a full-width sign for the sign."""
+    shown = harmless(f"{before}{sign}")
+    assert all(cell.strip(" ")[:1] not in set("=+-@\uff1d\uff0b\uff0d\uff20") for cell in re.split("[;\t]", shown))
+    assert shown.replace("'", "") == f"{before}{sign}"

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import IO
@@ -23,6 +24,7 @@ from grader.archives import MAX_ARCHIVE_BYTES, ZipTree
 from grader.coursework.layouts import Item, item, may_be_folder, owners
 from grader.coursework.standing import REMARKS, Course
 from grader.coursework.unpacking import BadDownload, unpack
+from grader.notebooks.allowance import Allowance
 from grader.notebooks.answers import match
 from grader.notebooks.apart import cells_of
 from grader.notebooks.parsing import NoNotebook
@@ -48,6 +50,7 @@ Opener = Callable[[], AbstractContextManager[tuple[IO[bytes], int]]]
 
 TIMESTAMP = "timestamp.txt"
 """Where nbgrader looks for the time of a submission."""
+_TIME = re.compile(r"(20\d\d-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d{1,6})?(?: (?:[+-]\d{4}|[A-Za-z]\w*(?:/\w[\w+-]*)*))?")
 
 
 class CollectError(Exception):
@@ -98,7 +101,14 @@ def collect(course: Course, handed_in: Sequence[Path], roster: Sequence[Student]
         if done.nobodys:
             done.remarks.append(f"Nobody's, so not collected: {listed(sorted(done.nobodys), most=20)}.")
         for student_id, own in sorted(by_student.items()):
-            _write_student(course, student_id, own, known)
+            several = sorted({one.who for _, one in own})
+            notes = []
+            if len(several) > 1:
+                came = listed(several, limit=90)
+                done.remarks.append(f"{student_id} is put together from {came}: see that all of it is this student's.")
+                # Students read their notes: the names of others are not for them.
+                notes = [f"Put together from entries under {len(several)} names."]
+            _write_student(course, student_id, own, known, notes)
             done.students.append(student_id)
     return done
 
@@ -162,7 +172,9 @@ def _may_be_work(entry: Path) -> bool:
     return entry.is_dir() or entry.is_symlink() or entry.suffix.casefold() not in (".csv", ".html", ".xlsx", ".db")
 
 
-def _write_student(course: Course, student: str, own: Sequence[tuple[Path, Item]], known: Released) -> None:
+def _write_student(
+    course: Course, student: str, own: Sequence[tuple[Path, Item]], known: Released, notes: Sequence[str]
+) -> None:
     target = course.submitted(student)
     part = target.with_name(f".{target.name}.part")
     old = target.with_name(f".{target.name}.old")
@@ -170,7 +182,7 @@ def _write_student(course: Course, student: str, own: Sequence[tuple[Path, Item]
         shutil.rmtree(rest, ignore_errors=True)
     part.mkdir(parents=True)
     with ExitStack() as stack:
-        taken = _Taken()
+        taken = _Taken(notes=[*notes])
         for path, one in own:
             _take(path, one, taken, stack)
             if one.late:
@@ -231,15 +243,40 @@ def _take_tree(tree: Tree, taken: _Taken) -> None:
 def _take_timestamp(folder: Path, taken: _Taken) -> None:
     """nbgrader's own collection leaves the time beside the notebooks."""
     for place in (folder, folder / "module06"):
-        if (place / TIMESTAMP).is_file() and not (place / TIMESTAMP).is_symlink():
-            taken.files.append((TIMESTAMP, partial(open_regular_file, place / TIMESTAMP, TIMESTAMP, 1024)))
-            return
+        path = place / TIMESTAMP
+        if not path.is_file() or path.is_symlink():
+            continue
+        try:
+            tells_a_time = _tells_a_time(read_regular_file(path, TIMESTAMP, 1024))
+        except Unreadable:
+            tells_a_time = False
+        if tells_a_time:
+            taken.files.append((TIMESTAMP, partial(open_regular_file, path, TIMESTAMP, 1024)))
+        else:
+            taken.notes.append(f"{TIMESTAMP} tells no time and was left out, so this does not count as late.")
+        return
+
+
+def _tells_a_time(said: bytes) -> bool:
+    """Whether nbgrader can read it: it ends with an exception on anything else, and opens a zone that is a path."""
+    found = _TIME.fullmatch(said.decode("ascii", "replace").strip())
+    try:
+        return found is not None and bool(datetime.fromisoformat(found[1]))
+    except ValueError:
+        return False
 
 
 def _copy(taken: _Taken, part: Path, known: Released) -> None:
     """Write the files: a notebook under the name of the released one, where only one claims it."""
-    names = [_right_name(name, opened, known) for name, opened in taken.files]
-    for (name, opened), right in zip(taken.files, names, strict=True):
+    allowance = Allowance()
+    files = []
+    for name, opened in taken.files:
+        try:
+            files.append((name, opened, _right_name(name, opened, known, allowance)))
+        except Unreadable as error:
+            taken.reasons += [str(error)] if str(error) not in taken.reasons else []
+    names = [right for *_, right in files]
+    for name, opened, right in files:
         own = _file_name(name)
         target = right if right is not None and (names.count(right) == 1 or right == name) else own
         number = 1
@@ -263,12 +300,17 @@ def _note_absent(taken: _Taken, part: Path, known: Released) -> None:
         taken.notes.append(f"Not handed in: {listed(absent, most=10)}.")
 
 
-def _right_name(name: str, opened: Opener, known: Released) -> str | None:
-    """The released notebook's file name, by what is in it, else by its name; None where it holds several or none."""
+def _right_name(name: str, opened: Opener, known: Released, allowance: Allowance) -> str | None:
+    """The released notebook's file name, by what is in it, else by its name; None where it holds several or none.
+
+    Raises Unreadable where the submission holds too many of them.
+    """
     if not is_notebook(name):
         return name
+    allowance.check()
     try:
         with opened() as (stream, size):
+            allowance.spend(size)
             cells, _ = cells_of(stream, size)
     except (Unreadable, NoNotebook):
         meant = known.named(name)
@@ -278,5 +320,8 @@ def _right_name(name: str, opened: Opener, known: Released) -> str | None:
 
 
 def _file_name(name: str) -> str:
-    """A name that a folder may hold and nbgrader's patterns understand."""
-    return re.sub(r"[^\w .()+-]", "_", name).lstrip(". ")[:120] or "unnamed.ipynb"
+    """A name that a folder may hold and nbgrader's patterns understand; a long one keeps its ending."""
+    plain = re.sub(r"[^\w .()+-]", "_", name).lstrip(". ")
+    suffix = "".join(Path(plain[-30:]).suffixes[-2:])
+    stem = plain.removesuffix(suffix)[:120].encode()[:200].decode("utf-8", "ignore")
+    return f"{stem}{suffix.encode()[-40:].decode('utf-8', 'ignore')}" if stem else "unnamed.ipynb"

@@ -42,10 +42,11 @@ class Item:
 
 def item(entry: str, course: Released) -> Item:
     """What a name says. Without one of the known shapes an entry's whole stem is its student."""
-    if moodle := _MOODLE.fullmatch(entry):
-        return Item(entry, moodle["who"], moodle["file"], shaped=True)
+    # Canvas first: what stands behind its numbers is the student's own name for a file, and may look like Moodle's.
     if canvas := _CANVAS.fullmatch(entry):
         return Item(entry, f"{canvas['who']}_{canvas['user']}", canvas["file"], canvas["late"] is not None, True)
+    if moodle := _MOODLE.fullmatch(entry):
+        return Item(entry, moodle["who"], moodle["file"], shaped=True)
     known = course.named(entry)
     if known is not None:
         before = re.search(re.escape(known.stem), entry, re.IGNORECASE)
@@ -60,15 +61,24 @@ def item(entry: str, course: Released) -> Item:
 
 
 def owners(keys: Iterable[str], roster: Sequence[Student]) -> dict[str, str]:
-    """Key → student id. Without a roster a key that can name a folder is the id; with one: the id, else the name."""
+    """Key → student id. Without a roster a key that can name a folder is the id; with one: the id, else the name.
+
+    A key that has one student's id for a word and is another's name (`Anna Berg`, where somebody's id is `anna`) is
+    nobody's: a guess would give one the work of the other.
+    """
     unique = list(dict.fromkeys(keys))
     if not roster:
         return {key: shaped for key in unique if (shaped := _shaped(key)) is not None}
     found = {key: student.id for key, student in assign(roster, unique).items()}
     by_name = _by_name(roster)
     for key in unique:
-        if key not in found and (fitting := by_name.get(_folded(re.sub(r"_[0-9]+$", "", key)))):
-            found[key] = fitting
+        fitting = by_name.get(_folded(re.sub(r"_[0-9]+$", "", key)))
+        if (
+            fitting is not None
+            and found.setdefault(key, fitting) != fitting
+            and found[key].casefold() != key.casefold()
+        ):
+            del found[key]
     return found
 
 

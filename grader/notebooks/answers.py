@@ -140,11 +140,13 @@ def _answer(exercise: str, notebook: Notebook) -> Answer:
     own = [cell for cell in notebook.cells if is_own(cell, this) and cell not in copies]
     chosen: Cell | None = None
     if edited:
-        chosen = edited[-1]
+        # Splitting a cell leaves the mark on both halves: the last half may hold an experiment, or a part of the names.
+        chosen = ([cell for cell in edited if defined_names(cell.source) & entries] or edited)[-1]
+        own += [cell for cell in edited if cell is not chosen]
         if len(copies) > 1:
             notebook.notes.append(
-                f"{notebook.file} has {len(copies)} copies of the answer cell of {exercise}: the last one that was "
-                "changed was graded."
+                f"{notebook.file} has {len(copies)} copies of the answer cell of {exercise}: the last one that "
+                "answers was graded, with what it lacks and another copy has."
             )
     elif not copies:
         defining = [cell for cell in own if cell.kind == "code" and defined_names(cell.source) & entries]
@@ -159,7 +161,12 @@ def _answer(exercise: str, notebook: Notebook) -> Answer:
             notebook.notes.append(f"{notebook.file} has no answer cell of {exercise} any more.")
     if chosen is not None and chosen.kind != "code":
         notebook.notes.append(f"The answer cell of {exercise} is no code cell any more; it was read as one.")
-    others = tuple(cell.source for cell in own if cell.kind == "code" and cell.source.strip())
+    used = {id(cell) for cell in own}
+    others = tuple(
+        cell.source
+        for cell in notebook.cells
+        if id(cell) in used and (cell.kind == "code" or cell in copies) and cell.source.strip()
+    )
     elsewhere = any(defined_names(source) & entries for source in others)
     return Answer(exercise, chosen.source if chosen else stub, others, this, chosen is not None or elsewhere)
 

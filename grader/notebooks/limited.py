@@ -33,7 +33,7 @@ def parts() -> list[Any]:
     from nanolm.answer_parts import parts
 
     found = [parts(*question) for question in json.load(sys.stdin)]
-    return [[one.before, one.answer, one.after, one.magics] for one in found]
+    return [[one.before, one.answer, one.after, one.magics, list(one.ignored)] for one in found]
 
 
 if __name__ == "__main__":

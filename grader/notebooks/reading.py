@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import IO
 
+from grader.notebooks.allowance import Allowance
 from grader.notebooks.answers import Answer, Notebook, match
 from grader.notebooks.apart import cells_of, parts_of
 from grader.notebooks.parsing import NoNotebook
@@ -16,9 +17,9 @@ from grader.sourcetext import Unreadable
 from grader.trees import MAX_FILE_BYTES, size_in_words
 from nanolm.answer_parts import Parts
 from nanolm.course import EXERCISES
+from nanolm.one_file import one_file
 from nanolm.untrusted import listed, printable
 
-_FUTURE = re.compile(r"^from[ \t]+__future__[ \t]+import[ \t]+(?:\([^)]*\)|[^\n#;]*)", re.MULTILINE)
 _TASK = re.compile(r'raise NotImplementedError\("[^"\n]*"\)')
 
 Opened = AbstractContextManager[tuple[IO[bytes], int]]
@@ -56,8 +57,9 @@ def read_notebooks(
     """Put into `found` the texts of the files of `wanted`; of those in `taken` there is a `.py` file, which wins."""
     claims: dict[str, list[Notebook]] = {}
     strangers = []
+    allowance = Allowance()
     for one in handed:
-        notebooks = _opened(one, course, found)
+        notebooks = _opened(one, course, found, allowance)
         for notebook in notebooks or ():
             claims.setdefault(notebook.released.stem, []).append(notebook)
         if notebooks == []:
@@ -85,11 +87,13 @@ def wins(file: str, notebook: Notebook) -> str:
     return f"{file} was graded, {notebook.file} was not: a .py file wins."
 
 
-def _opened(one: Handed, course: Released, found: FromNotebooks) -> list[Notebook] | None:
+def _opened(one: Handed, course: Released, found: FromNotebooks, allowance: Allowance) -> list[Notebook] | None:
     """The notebooks of a file; None where it could not be read, which is told in `found`."""
     shown = printable(one.file_name, 120)
     try:
+        allowance.check()
         with one.open() as (stream, size):
+            allowance.spend(size)
             cells, notes = cells_of(stream, size)
     except NoNotebook as error:
         reason = f"{shown} {error}"
@@ -100,7 +104,7 @@ def _opened(one: Handed, course: Released, found: FromNotebooks) -> list[Noteboo
         return match(one.file_name, cells, course)
     meant = course.named(one.file_name)
     if meant is None:
-        found.unread.append(reason)
+        found.unread += [reason] if reason not in found.unread else []
     else:
         found.broken[meant.stem] = reason
     return None
@@ -134,6 +138,11 @@ def _write_files(answers: dict[str, Answer], course: Released, files: Sequence[s
     for exercise in asked:
         if whole[exercise].magics:
             found.notes.append(f"Lines of IPython (% or !) in the answer to {exercise} were left out.")
+        if whole[exercise].ignored:
+            found.notes.append(
+                f"Another cell of the notebook changes {listed(whole[exercise].ignored)} as well: only the answer cell "
+                f"counts for {exercise}. Put into it what should."
+            )
     broken = found.unread_exercises
     for stem, reason in found.broken.items():
         broken |= {name: reason for name in course.notebooks[stem].exercises if EXERCISES[name].file in files}
@@ -162,25 +171,21 @@ def _stub(exercise: str, course: Released, problem: str | None) -> str:
     return text if problem is None else _TASK.sub(lambda _: f"raise RuntimeError({problem!r})", text)
 
 
-def one_file(texts: Sequence[str]) -> str:
-    """Answers one after the other as one file: imports from `__future__` may only stand at its top."""
-    future = list(dict.fromkeys(line for text in texts for line in _FUTURE.findall(text)))
-    bodies = [_FUTURE.sub("", text).strip("\n") for text in texts]
-    return "\n\n\n".join([*(["\n".join(future)] if future else []), *bodies]) + "\n"
-
-
 def _warn_of_shared_names(texts: dict[str, str], answers: dict[str, Answer], found: FromNotebooks) -> None:
     """Two notebooks that make one file share their names: a helper that both define differently is worth a look."""
     definition = re.compile(
         r"^(?:(?:class|def|async def)[ \t]+(\w+)[^\n]*\n(?:[ \t]+[^\n]*\n|\n)*|(\w+)[ \t]*=(?!=)[^\n]*)", re.MULTILINE
     )
     seen: dict[str, tuple[str, str]] = {}
+    shared: dict[tuple[str, str], dict[str, None]] = {}
     for exercise, text in texts.items():
         for match_ in definition.finditer(text + "\n"):
             name, body = match_[1] or match_[2], match_[0].strip()
             other = seen.setdefault(name, (exercise, body))
             if other[0] != exercise and other[1] != body:
-                found.notes.append(
-                    f"{name} is defined in the notebooks of {other[0]} and {exercise}, which make one file "
-                    f"({EXERCISES[exercise].file}): the second one counts for both."
-                )
+                shared.setdefault((other[0], exercise), {})[name] = None
+    for (first, second), names in shared.items():
+        found.notes.append(
+            f"The notebooks of {first} and {second}, which make one file ({EXERCISES[second].file}), both define "
+            f"{listed(names)}: the second one counts for both."
+        )

@@ -43,11 +43,13 @@ def _insert_own(cells: list[dict[str, Any]], submitted: Notebook) -> None:
     position = 0
     number = 0
     ids = [cell["id"] for cell in cells]
+    counted = {source for answer in submitted.answers.values() for source in answer.others}
     for cell in submitted.cells:
         known = released.by_grade_id.get(cell.grade_id) or released.by_id.get(cell.id)
         if known is not None and known.id in ids:
             position = max(position, ids.index(known.id) + 1)
-        if is_own(cell, released) and cell.source.strip() and not _is_answer(cell, submitted):
+        is_theirs = is_own(cell, released) or cell.source in counted
+        if is_theirs and cell.source.strip() and not _is_answer(cell, submitted):
             number += 1
             cells.insert(position, _own_cell(cell, f"own-{number}"))
             ids.insert(position, f"own-{number}")

@@ -6,6 +6,7 @@ be, outside the cells that were filled, the very bytes that came.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,9 @@ BOM = "\ufeff"
 DELIMITERS = (",", ";", "\t")
 MAX_BYTES = 64 * 1024 * 1024
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""What makes a spreadsheet take a text for a formula when it stands first."""
+FORMULA = "=+-@\uff1d\uff0b\uff0d\uff20"
+"""What makes a spreadsheet take a text for a formula when it stands first; some take the full-width signs too."""
+_FIRST_IN_A_CELL = re.compile(rf"(^|[;\t\r\n])( *)(?=[{re.escape(FORMULA)}])")
 
 
 class SheetError(ValueError):
@@ -165,9 +167,11 @@ def sheet_text(rows: Iterable[Sequence[str]], end: str = "\n") -> str:
 def harmless(value: str) -> str:
     """A text that a spreadsheet takes for a text: an apostrophe before what would begin a formula.
 
+    Behind a semicolon too: where commas divide whole numbers from tenths, a spreadsheet cuts a line there.
     For names and texts, never for what another system looks a student up by.
     """
-    return f"'{value}" if value.lstrip(" ").startswith(FORMULA) else value
+    shown = _FIRST_IN_A_CELL.sub(r"\1'\2", value)
+    return f"'{shown}" if shown.startswith(("\t", "\r", "\n")) else shown
 
 
 def looks_like_formula(value: str) -> bool:
