@@ -30,7 +30,9 @@ STUB = "raise NotImplementedError("
 _LAZY = "from __future__ import annotations"
 """In a kernel it holds for all cells that are run after it."""
 
-_MAGIC = re.compile(r"^(?P<indent>[ \t]*+)(?:%[%A-Za-z_].*|![^=].*|\?+[\w.]+|[\w.]+\?{1,2}|[\w, ]+=[ \t]*[%!].*)$")
+_MAGIC = re.compile(
+    r"^(?P<indent>[ \t]*)(?![ \t])(?:%[%A-Za-z_].*|![^=].*|\?+[\w.]+|[\w.]+\?{1,2}|[\w, ]+=[ \t]*[%!].*)$"
+)
 
 
 @dataclass(frozen=True)

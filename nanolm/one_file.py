@@ -1,6 +1,7 @@
 """Texts one after the other as one file: imports from `__future__` may only stand at its top.
 
-Nothing is parsed, so a text that would end a parser is joined like any other: standard library only.
+Nothing is parsed, so a text that would end a parser is joined like any other: standard library only. No possessive
+quantifiers: Python's are wrong before 3.11.5.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ import re
 from collections.abc import Sequence
 
 _FUTURE = re.compile(r"(from[ \t]+__future__[ \t]+import[ \t]+(?:\([^)]*\)|\\\n|[^\n#;\\])+)[ \t]*(?:;[ \t]*)?")
-_BLANK = re.compile(r"(?:[ \t\f]*+(?:#[^\n]*)?\n)*+")
+_BLANK = re.compile(r"(?:[ \t\f]*(?:#[^\n]*)?\n)*")
 _DOCSTRING = re.compile(
-    r'''[rRuU]?(?:"""(?:[^\\"]|\\.|"(?!""))*+"""|\'\'\'(?:[^\\\']|\\.|\'(?!\'\'))*+\'\'\''''
-    r"""|"(?:[^"\\\n]|\\.)*+"|\'(?:[^\'\\\n]|\\.)*+\')[ \t]*(?:;[ \t]*)?""",
+    r'''[rRuU]?(?:"""(?:[^\\"]|\\.|"(?!""))*"""|\'\'\'(?:[^\\\']|\\.|\'(?!\'\'))*\'\'\''''
+    r"""|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\')[ \t]*(?:;[ \t]*)?""",
     re.DOTALL,
 )
 

@@ -14,7 +14,7 @@ from grader import behaviours, worker
 from grader.behaviours import Behaviours, Walk
 from grader.results import SubmissionResult
 from grader.session import GradingSession, Job, run_session
-from grader.wire import Frame, Inbox, Kind, WireError, decode_call, decode_fault, decode_reply
+from grader.wire import Frame, Inbox, Kind, WireError, decode_call, decode_fault, decode_reply, encode_call
 from nanolm.execution import Executor
 from nanolm.protocol import Call, Outcome, Reply, StudentFault
 from nanolm.sources import TextSource
@@ -58,7 +58,7 @@ class FakeWorker:
         return decode_reply(frame, call)
 
     def run(self, call: Call) -> Reply:
-        frame = behaviours.encode_call(call, 0)
+        frame = encode_call(call, 0)
         return self.read(self.ask(frame), call)
 
     def start_test(self, cpu_seconds: float = 0) -> None: ...
@@ -228,7 +228,7 @@ def test_a_way_that_is_known_takes_no_memory_again_and_its_new_end_does() -> Non
     tree = Behaviours()
     walked(tree, ONE)
     sizes = [tree._bytes]
-    assert sizes[0] > len(behaviours.encode_call(ONE, 0))
+    assert sizes[0] > len(encode_call(ONE, 0))
     words = "w" * 500
 
     class Other(FakeWorker):

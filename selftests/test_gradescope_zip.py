@@ -179,7 +179,7 @@ def test_right_answers_two_days_late(container: Container) -> None:
     assert (results.score, results.extra_data["earned"], results.extra_data["isolation"]) == (16.0, 20.0, "medium")
     assert "4 points off" in results.output
     assert isinstance(results.tests, list)
-    assert {test.status for test in results.tests} == {"passed"}
+    assert {test.status for test in results.tests if test.max_score} == {"passed"}
 
 
 HOSTILE = """
@@ -200,7 +200,7 @@ def test_a_hostile_submission_learns_and_writes_nothing(container: Container) ->
     results = valid(ran)
     assert results.score == 1.0  # for a gain that is a parameter, as for any file that raises in every call
     assert isinstance(results.tests, list)
-    told = results.tests[0].output
+    told = next(test.output for test in results.tests if test.max_score)
     assert "PermissionError" in told
     assert round_key(SECRET.encode(), "week6") not in json.dumps(ran.results)
     assert "settings.json" not in json.dumps(ran.results)

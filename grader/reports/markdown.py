@@ -143,8 +143,9 @@ def sections(result: SubmissionResult) -> Iterator[str]:
     """A folded section for each exercise with failures, then the notes."""
     if not result.ungradable:
         for name, members in by_exercise(result.verdicts).items():
+            ran = [verdict for verdict in members if verdict.outcome is not Outcome.NOT_RUN_HERE]
             if failed := failures(members):
-                title = f"{name}: {len(failed)} of {len(members)} tests failed ({EXERCISES[name].section})"
+                title = f"{name}: {len(failed)} of {len(ran)} tests failed ({EXERCISES[name].section})"
                 yield folded(title, "\n".join(map(_told, _alike(failed))))
     notes = [*result.notes, *dict.fromkeys(note for verdict in result.verdicts for note in verdict.notes)]
     if notes:
