@@ -406,7 +406,11 @@ def test_ctrl_c_in_the_middle_of_a_call_stops_the_run(project: Project) -> None:
         while not started.exists() and time.monotonic() - start < 30:
             time.sleep(0.05)
         running.send_signal(signal.SIGINT)
-        out, _ = running.communicate(timeout=20)
+        try:
+            out, _ = running.communicate(timeout=20)
+        except subprocess.TimeoutExpired:  # on a busy machine the first may come in the middle of an import
+            running.send_signal(signal.SIGINT)
+            out, _ = running.communicate(timeout=60)
     assert running.returncode == 2
     assert "KeyboardInterrupt" in out
     assert "FAILURES" not in out
