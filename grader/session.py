@@ -300,8 +300,9 @@ class GradingSession:
         self._run.implementation.backend = submission = SubmissionBackend(job, backend)
         lost = 0.0
         for item, following in zip(items, [*items[1:], None], strict=True):
-            submission.time_is_up = lost >= EXERCISE_SECONDS
-            backend.start_test(max(EXERCISE_SECONDS - lost, LEAST_SECONDS))
+            left = EXERCISE_SECONDS - lost
+            submission.time_is_up = left < LEAST_SECONDS  # a clock's tick is not worth one more wait
+            backend.start_test(max(left, LEAST_SECONDS))
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             verdict = self._verdict(item)
             if verdict.outcome is Outcome.TIMEOUT:

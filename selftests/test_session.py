@@ -193,6 +193,20 @@ def test_what_has_run_into_a_time_out_is_not_called_for_ever() -> None:
     assert result.score == 1.0 + 12.0
 
 
+def test_a_few_milliseconds_that_are_left_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "EXERCISE_SECONDS", 1.0)
+    monkeypatch.setattr(session, "LEAST_SECONDS", 0.1)
+
+    def a_tick_early(number: int, call: Call) -> None:
+        if call.entry == "rms_norm":
+            time.sleep(min(0.4, bench.budgets[-1]) - 0.01)
+            raise StudentFault(Outcome.TIMEOUT, "it took too long")
+
+    bench = Bench(a_tick_early)
+    bench.grade(job("endless"))
+    assert sum(call.entry == "rms_norm" for call in bench.calls[0]) == 3
+
+
 def test_a_machine_that_was_slow_for_a_while_costs_nobody_a_mark() -> None:
     bench = Bench(failing(Outcome.TIMEOUT, "rms_norm", backends=[1]))
     seen: list[Verdict] = []
