@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from grader.bank import given
 from grader.circumstances import circumstances, described
 from grader.grading import grade_jobs, with_known
+from grader.job import Job
 from grader.ledger import Ledger, LedgerError, Recording
 from grader.sandbox import acceptable
-from grader.session import Job, Settings
+from grader.session import Settings
 from nanolm.protocol import Outcome
 from nanolm.untrusted import printable
 from nanolm.verdict import Verdict

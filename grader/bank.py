@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from grader.session import CannotStart, Job
+from grader.job import Job
+from grader.session import CannotStart
 from nanolm.course import EXERCISES, GIVEN_FILES, exercise_files
 
 Kind = Literal["rejected", "pairs", "accepted"]

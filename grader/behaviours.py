@@ -1,28 +1,28 @@
 """What has been seen before: submissions that answer alike get their verdicts without running the tests again.
 
-A graded test is a function of its inputs, which are the same for a whole round, and of the replies to its calls. So an
-exercise's tests are kept as a tree: what is asked next, what came back, what was concluded. A submission is walked down
-that tree; where it answers as nobody has before, the tests run, on the replies that are already there and then on
-those still to come, and the tree grows by that branch. Nothing is concluded from the text of a submission.
+A graded test's verdict is a function of its inputs, which are the same for a whole round, of the replies to its calls,
+and of what its exercise's earlier tests have shown, where its words depend on that. So each test is kept as a tree:
+what is asked next, what came back, what was concluded. A submission is walked down that tree; where it answers as
+nobody has before, the test runs, on the replies that are already there and then on those still to come, and the tree
+grows by that branch. Nothing is concluded from the text of a submission.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from nanolm.protocol import Call, Outcome, Reply, StudentFault
-from nanolm.verdict import Verdict
+from nanolm.protocol import CUTS_THE_TEST, Call, Outcome, Reply, StudentFault
+from nanolm.verdict import Learned, Verdict
 
 if TYPE_CHECKING:
     from grader.wire import Frame
 
 MAX_BYTES = 64 * 1024 * 1024
-"""Of what one tree keeps; the calls of an exercise take one or two MB, a hostile class must not take the memory."""
+"""Of what one exercise's trees keep; its calls take one or two MB, and a hostile class must not take the memory."""
 
 PLACE_BYTES = 1000
 """About what a place in the tree takes without its call's frame and its verdict's words."""
@@ -50,25 +50,28 @@ class AskedBackend(Protocol):
 
 
 @dataclass(frozen=True)
-class _Begin:
-    """A test begins."""
+class Conclusion:
+    """A test has ended: its verdict, and what its exercise's later tests need to know. Nothing leads on from here."""
+
+    verdict: Verdict
+    learned: Learned | None
+    """None for a test that asked for nothing of the kind: it leaves what is known as it was."""
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class _Ask:
-    """A call is made."""
+    """A call is made; the reply's digest answers it."""
 
     frame: bytes
 
 
 @dataclass(frozen=True)
-class _Conclude:
-    """A test has ended."""
-
-    verdict: Verdict
+class _Recall:
+    """What earlier tests have shown is asked for; a `Learned` answers it."""
 
 
-_Event = _Begin | _Ask | _Conclude
+_Event = _Ask | _Recall | Conclusion
 
 
 @dataclass
@@ -76,30 +79,30 @@ class _Node:
     """A place in the tree: what happens there, if that is known, and where each answer to it leads."""
 
     event: _Event | None = None
-    after: dict[bytes, _Node] = field(default_factory=dict)
-
-
-_NO_ANSWER = b""
-"""What leads on from an event that is no question."""
+    after: dict[Hashable, _Node] = field(default_factory=dict)
 
 
 class Behaviours:
-    """The tree of one exercise's tests, for one round's inputs."""
+    """The trees of one exercise's tests, for one round's inputs."""
 
     def __init__(self) -> None:
         self.clear()
 
     def clear(self) -> None:
         """Forget everything."""
-        self.root = _Node()
+        self._roots: dict[Hashable, _Node] = {}
         self._frames: dict[bytes, bytes] = {}
         self._bytes = 0
 
+    def root(self, test: str, notes: Sequence[str]) -> _Node:
+        """Where a test begins. A verdict repeats the notes that there were before, so they make another tree."""
+        return self._roots.setdefault((test, *notes), _Node())
+
     def kept(self, event: _Event) -> _Event:
-        """The event of a new place; a call's frame is the same object for every place in the tree that asks it."""
+        """The event of a new place; a call's frame is the same object for every place that asks it."""
         self._bytes += PLACE_BYTES
-        if isinstance(event, _Conclude):
-            self._bytes += len(event.verdict.message) + sum(map(len, event.verdict.notes))
+        if isinstance(event, Conclusion):
+            self._bytes += len(event.verdict.message) + sum(map(len, event.notes))
         if not isinstance(event, _Ask):
             return event
         known = self._frames.setdefault(event.frame, event.frame)
@@ -115,128 +118,111 @@ class Behaviours:
 
 @dataclass(frozen=True)
 class _Step:
-    """An event of the present submission, and the answer to it where it was a question."""
+    """A question of the present test and the answer to it."""
 
-    event: _Event
-    answer: Frame | StudentFault | None = None
+    event: _Ask | _Recall
+    answer: Frame | StudentFault | Learned
 
 
 class Walk:
-    """One submission's way through the tests of one exercise: down the tree first, then by running them.
+    """One submission's way through one test: down the tree first, then by running it.
 
-    To the tests it is a backend. What the tree has gone through already is answered from what came back then.
+    To the test it is a backend. What the tree has gone through already is answered from what came back then.
     """
 
-    def __init__(self, tree: Behaviours, inner: AskedBackend) -> None:
+    def __init__(
+        self, tree: Behaviours, test: str, inner: AskedBackend, learned: Learned, notes: Sequence[str]
+    ) -> None:
         self.name = inner.name
+        self.disturbed = False
+        """Whether a call ended in a way that cuts the test: what comes then depends on more than replies."""
         self._tree = tree
+        self._place = test, tuple(notes)
         self._inner = inner
-        self._node = tree.root
+        self._learned = learned
         self._steps: list[_Step] = []
-        self._repeated = 0  # steps that the running tests have come past
+        self._repeated = 0  # steps that the running test has come past
 
-    def down(self, conclude: Callable[[Verdict], None]) -> bool:
-        """Follow the tree as far as it leads; False where the tests must run to know more."""
-        began = time.monotonic()
-        while (event := self._node.event) is not None:
-            answer: Frame | StudentFault | None = None
-            if isinstance(event, _Begin):
-                began = time.monotonic()
-                self._inner.start_test()
-            elif isinstance(event, _Conclude):
-                conclude(replace(event.verdict, seconds=time.monotonic() - began))
-            else:
-                answer = self._answer(event.frame)
-            self._steps.append(_Step(event, answer))
-            following = None if isinstance(answer, StudentFault) else self._node.after.get(_digest(answer))
-            if following is None:
-                return isinstance(event, _Conclude) and not self._node.after
-            self._node = following
-        return False
+    def down(self) -> Conclusion | None:
+        """Follow the tree to its end; None where the test must run to know more."""
+        node: _Node | None = self._tree.root(*self._place)
+        while node is not None and node.event is not None:
+            if isinstance(node.event, Conclusion):
+                return node.event
+            step = self._new(node.event)
+            node = None if isinstance(step.answer, StudentFault) else node.after.get(_key(step.answer))
+        return None
 
-    def _answer(self, frame: bytes) -> Frame | StudentFault:
-        try:
-            return self._inner.ask(frame)
-        except StudentFault as fault:
-            return fault
+    def _new(self, event: _Ask | _Recall) -> _Step:
+        """Ask what nobody has asked this submission yet."""
+        answer: Frame | StudentFault | Learned = self._learned
+        if isinstance(event, _Ask):
+            try:
+                answer = self._inner.ask(event.frame)
+            except StudentFault as fault:  # the grader itself decided how the call ended
+                answer = fault
+        step = _Step(event, answer)
+        self._steps.append(step)
+        return step
 
-    # --- as a backend of tests that run ------------------------------------------------------------------------------
+    def _step(self, event: _Ask | _Recall) -> _Step:
+        """The step of the running test that this event is: one from the way down, or the next new one.
 
-    def start_test(self, cpu_seconds: float = math.inf) -> None:
-        """A test begins."""
-        if self._again(_Begin()) is None:
-            self._inner.start_test(cpu_seconds)
-            self._steps.append(_Step(_Begin()))
+        Raises RuntimeError where the test did something else on the same replies: it is no function of them then.
+        """
+        self._repeated += 1
+        if self._repeated > len(self._steps):
+            return self._new(event)
+        step = self._steps[self._repeated - 1]
+        if step.event != event:
+            self._tree.clear()
+            raise RuntimeError("a test asked something else on the same replies")
+        return step
 
     def run(self, call: Call) -> Reply:
         """Carry out one call, or answer it from what came back before."""
         from grader.wire import encode_call  # which a session without workers need not have
 
-        event = _Ask(encode_call(call, 0))
-        step = self._again(event)
-        if step is None:
-            step = _Step(event, self._answer(event.frame))
-            self._steps.append(step)
-        if isinstance(step.answer, StudentFault):
-            raise step.answer
-        assert step.answer is not None
-        return self._inner.read(step.answer, call)
+        answer = self._step(_Ask(encode_call(call, 0))).answer
+        try:
+            if isinstance(answer, StudentFault):
+                raise answer
+            assert not isinstance(answer, Learned)
+            return self._inner.read(answer, call)
+        except StudentFault as fault:
+            self.disturbed |= fault.outcome in CUTS_THE_TEST
+            raise
 
-    def concludes(self, verdict: Verdict) -> bool:
-        """A test has ended; whether that is news, not what the tree has said already."""
-        if self._again(_Conclude(verdict)) is not None:
-            return False
-        self._steps.append(_Step(_Conclude(verdict)))
-        return True
+    def recalls(self) -> None:
+        """The running test's verdict depends on what earlier tests have shown, and adds to it."""
+        self._step(_Recall())
 
-    def end(self) -> None:
-        """No more calls."""
-        self._inner.end()
+    def learn(self, verdict: Verdict, learned: Learned, notes: Sequence[str]) -> None:
+        """Add the way that the test has taken to the tree, unless it was disturbed or failed for reasons of ours.
 
-    def _again(self, event: _Event) -> _Step | None:
-        """The step of the tree that this is, None once the tests are beyond them.
-
-        Raises RuntimeError where a test did something else on the same replies: it is no function of them then.
+        `learned` and `notes` are as the test has left them.
         """
-        if self._repeated == len(self._steps):
-            self._repeated += 1
-            return None
-        step = self._steps[self._repeated]
-        self._repeated += 1
-        if _plain(step.event) != _plain(event):
-            self._tree.clear()
-            raise RuntimeError("a test asked or concluded something else on the same replies")
-        return step
-
-    def learn(self) -> None:
-        """Add the way that the tests have taken to the tree: up to the first answer that the grader gave itself."""
-        if any(_is_ours(step.event) for step in self._steps):
+        if self.disturbed or verdict.outcome is Outcome.INFRASTRUCTURE:
             return
+        if self._repeated < len(self._steps):
+            self._tree.clear()
+            raise RuntimeError("a test ended before it had asked what it asked on the same replies")
         if self._tree.is_full:
             self._tree.clear()
-        node = self._tree.root
+        recalled = any(isinstance(step.event, _Recall) for step in self._steps)
+        conclusion = Conclusion(verdict, learned if recalled else None, tuple(notes))
+        node = self._tree.root(*self._place)
         for step in self._steps:
-            if node.event is None:
-                node.event = self._tree.kept(step.event)
-            if isinstance(step.answer, StudentFault):
-                return
-            if step is not self._steps[-1]:
-                node = node.after.setdefault(_digest(step.answer), _Node())
+            node.event = node.event or self._tree.kept(step.event)
+            node = node.after.setdefault(_key(step.answer), _Node())
+        node.event = node.event or self._tree.kept(conclusion)
 
 
-def _is_ours(event: _Event) -> bool:
-    """Whether a conclusion tells of our own trouble, which another submission need not share."""
-    return isinstance(event, _Conclude) and event.verdict.outcome is Outcome.INFRASTRUCTURE
-
-
-def _digest(answer: Frame | None) -> bytes:
-    if answer is None:
-        return _NO_ANSWER
+def _key(answer: Frame | StudentFault | Learned) -> Hashable:
+    """What an answer is called in the tree."""
+    assert not isinstance(answer, StudentFault)
+    if isinstance(answer, Learned):
+        return answer
     digest = hashlib.blake2b(bytes([answer.kind]) + len(answer.json).to_bytes(8, "big") + answer.json, digest_size=20)
     digest.update(answer.arrays)
     return digest.digest()
-
-
-def _plain(event: _Event) -> _Event:
-    """An event without what the clock says of it."""
-    return _Conclude(replace(event.verdict, seconds=0.0)) if isinstance(event, _Conclude) else event

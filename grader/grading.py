@@ -10,13 +10,14 @@ from pathlib import Path
 from grader.bank import given
 from grader.circumstances import circumstances, described
 from grader.gpu.merge import GpuRun, record, recorded, with_devices
+from grader.job import Job
 from grader.ledger import Known, Ledger, Recording
 from grader.notebooks.released import released
 from grader.pool import grade_all
 from grader.results import SubmissionResult
 from grader.roster import Student, assign
 from grader.sandbox import acceptable
-from grader.session import Job, Settings
+from grader.session import Settings
 from grader.submissions import MAX_NAME, Submission, name_submissions, read_submission
 from grader.table import stepping
 from nanolm.course import EXERCISES, exercise_files

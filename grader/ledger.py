@@ -18,8 +18,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from grader.job import Job
 from grader.sandbox import Level
-from grader.session import Job, OnVerdict
+from grader.session import OnVerdict
 from nanolm.protocol import Outcome
 from nanolm.verdict import Verdict
 

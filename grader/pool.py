@@ -12,11 +12,12 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from grader.isolation import open_zygote
+from grader.job import Job
 from grader.ledger import LedgerError, Recording
 from grader.linux import die_with_parent
 from grader.remote import InfrastructureError, Limits, WorkerBackend
 from grader.results import SubmissionResult
-from grader.session import CannotStart, Job, Settings, forget, run_session
+from grader.session import CannotStart, Settings, forget, run_session
 
 WORTH_A_PROCESS = 6
 """Submissions that pay for the start of one more process."""

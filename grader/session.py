@@ -12,7 +12,8 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Protocol
@@ -20,17 +21,14 @@ from typing import Protocol
 import pytest
 
 from grader.behaviours import AskedBackend, Behaviours, Walk
+from grader.job import EXERCISE_SECONDS, Job, SubmissionBackend
 from grader.results import SubmissionResult, has_infrastructure
 from grader.sandbox import BEST
 from grader.together import settled
 from nanolm.course import EXERCISES, Exercise
 from nanolm.plugin import RUN, Run, graded, verdict_of
-from nanolm.protocol import Backend, Call, Outcome, Reply, StudentFault
-from nanolm.sources import display_name
-from nanolm.verdict import Verdict
-
-EXERCISE_SECONDS = 5.0
-"""Time that one exercise may lose to slow tests and time-outs; then what has timed out in it is not called again."""
+from nanolm.protocol import Backend, Outcome
+from nanolm.verdict import Learned, Verdict
 
 LEAST_SECONDS = 0.5
 """CPU time that a test gets all the same: a function that ends is right, whatever another one has used up."""
@@ -44,23 +42,6 @@ ORDINARY_SECONDS = 2.0
 
 class CannotStart(RuntimeError):
     """The tests could not be collected, or the environment cannot grade at all (exit status 4)."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """One submission to grade: checked texts by file name, and files that could not be read with the reason."""
-
-    name: str
-    texts: Mapping[str, str]
-    problems: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    ungradable: str | None = None
-    exercises: tuple[str, ...] | None = None
-    digest: str = ""
-    """What the submission is called in a ledger."""
-    known: Mapping[str, Verdict] = field(default_factory=dict)
-    """Verdicts that a ledger has already, by test id; an exercise all of whose tests are known is not run."""
-    known_isolation: str = ""
 
 
 class GradingBackend(Backend, Protocol):
@@ -81,42 +62,6 @@ OnVerdict = Callable[[Job, Verdict, int], None]
 
 def forget(job: Job, verdict: Verdict, seed: int) -> None:
     """Keep no record of a verdict."""
-
-
-class SubmissionBackend:
-    """A submission's own answer where no code needs to run: files that are absent or could not be read, lost time."""
-
-    def __init__(self, job: Job, inner: GradingBackend) -> None:
-        self.name = inner.name
-        self.time_is_up = False
-        self._job = job
-        self._inner = inner
-        self._endless: set[str] = set()
-        self._forbidden: dict[str, StudentFault] = {}
-
-    def run(self, call: Call) -> Reply:
-        """Carry out one call, unless the exercise's file is not there to be run, or its time is up."""
-        from nanolm.adapters import ENTRIES
-
-        exercise = ENTRIES[call.entry].exercise
-        file = EXERCISES[exercise].file
-        if (known := self._forbidden.get(exercise)) is not None:
-            raise StudentFault(known.outcome, known.message, place=known.place)
-        if file in self._job.problems:
-            raise StudentFault(Outcome.EXCEPTION, self._job.problems[file])
-        if file not in self._job.texts:
-            raise StudentFault(Outcome.NOT_ATTEMPTED, f"{display_name(file)} is not there")
-        if self.time_is_up and call.entry in self._endless:
-            message = f"not run: this exercise has used up its {EXERCISE_SECONDS:g} s in tests that did not end"
-            raise StudentFault(Outcome.TIMEOUT, message)
-        try:
-            return self._inner.run(call)
-        except StudentFault as fault:
-            if fault.outcome is Outcome.TIMEOUT:
-                self._endless.add(call.entry)
-            if fault.outcome is Outcome.FORBIDDEN:
-                self._forbidden[exercise] = fault
-            raise
 
 
 @dataclass(frozen=True)
@@ -154,12 +99,13 @@ class GradingSession:
         self._make_backend = make_backend
         self._on_result = on_result
         self._verdicts: dict[str, Verdict] = {}
-        self._behaviours: dict[tuple[str, ...], Behaviours] = {}
+        self._behaviours: dict[str, Behaviours] = {}
         self._walk: Walk | None = None
         self._run = Run(None)
         self._run.key = settings.key
         self._run.graded = True
         self._run.limit_seconds = 0
+        self._run.on_recall = self._recalled
         self.problems: list[str] = []
 
     @pytest.hookimpl(tryfirst=True)
@@ -180,8 +126,12 @@ class GradingSession:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take a verdict as its test ends; a failure outside the call itself is ours."""
         verdict = verdict_of(report)
-        if verdict is not None and (self._walk is None or self._walk.concludes(verdict)):
+        if verdict is not None:
             self._conclude(verdict)
+
+    def _recalled(self, learned: Learned) -> None:
+        if self._walk is not None:
+            self._walk.recalls()
 
     def _conclude(self, verdict: Verdict) -> None:
         self._verdicts[verdict.test] = verdict
@@ -282,33 +232,44 @@ class GradingSession:
     def _run_exercise(
         self, job: Job, backend: GradingBackend, exercise: Exercise, items: list[pytest.Item], *, recall: bool
     ) -> None:
-        """Run an exercise's tests, unless the submission answers as an earlier one did to the end."""
-        # Where there is no text to run, the file is what decides, not what comes back.
-        if not (recall and isinstance(backend, AskedBackend) and exercise.file in job.texts):
-            self._run_tests(job, backend, items)
-            return
-        tree = self._behaviours.setdefault(tuple(item.nodeid for item in items), Behaviours())
-        self._walk = walk = Walk(tree, backend)
-        try:
-            if not walk.down(self._conclude):
-                self._run_tests(job, walk, items)
-                walk.learn()
-        finally:
-            self._walk = None
-
-    def _run_tests(self, job: Job, backend: GradingBackend, items: list[pytest.Item]) -> None:
+        """Run an exercise's tests; one that the submission answers as an earlier one did has its verdict already."""
         self._run.implementation.backend = submission = SubmissionBackend(job, backend)
+        # Where there is no text to run, the file is what decides, not what comes back.
+        recall = recall and exercise.file in job.texts
+        asked = backend if recall and isinstance(backend, AskedBackend) else None
+        tree = self._behaviours.setdefault(exercise.id, Behaviours())
+        notes = self._run.implementation.notes
+        learned = partial(self._run.learned_of, exercise.id)
         lost = 0.0
         for item, following in zip(items, [*items[1:], None], strict=True):
             left = EXERCISE_SECONDS - lost
             submission.time_is_up = left < LEAST_SECONDS  # a clock's tick is not worth one more wait
             backend.start_test(max(left, LEAST_SECONDS))
-            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            self._walk = walk = Walk(tree, item.nodeid, asked, learned(), notes) if asked else None
+            submission.inner = walk or backend
+            if walk is None or not self._knows(walk, exercise.id):
+                _run_test(item, following)
+                if walk is not None:
+                    walk.learn(self._verdict(item), learned(), notes)
+                    if walk.disturbed:
+                        asked = None  # from here on it counts what was lost, and what is not called again
             verdict = self._verdict(item)
             if verdict.outcome is Outcome.TIMEOUT:
                 lost += max(verdict.seconds, EXERCISE_SECONDS / 10)
             else:
                 lost += max(0.0, verdict.seconds - ORDINARY_SECONDS)
+
+    def _knows(self, walk: Walk, exercise: str) -> bool:
+        """Whether a test's verdict follows from answers alone that it had before; it is given then."""
+        began = time.perf_counter()
+        found = walk.down()
+        if found is None:
+            return False
+        if found.learned is not None:
+            self._run.learned[exercise] = found.learned
+        self._run.implementation.notes[:] = found.notes
+        self._conclude(replace(found.verdict, seconds=time.perf_counter() - began))
+        return True
 
     def _verdict(self, item: pytest.Item) -> Verdict:
         """The verdict of a test; one that left none is a failure of ours, and earns nothing."""
@@ -317,6 +278,12 @@ class GradingSession:
     @staticmethod
     def _missing(item: pytest.Item, why: str) -> Verdict:
         return Verdict(item.nodeid, _exercise(item) or "", Outcome.INFRASTRUCTURE, 0.0, _points(item), why)
+
+
+def _run_test(item: pytest.Item, following: pytest.Item | None) -> None:
+    """Run one test; what earlier ones set up for tests that were not run in the end is torn down first."""
+    item.session._setupstate.teardown_exact(item)
+    item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
 
 
 def _exercise(item: pytest.Item) -> str | None:

@@ -77,6 +77,9 @@ class Kind(IntEnum):
     FAULT = 5
 
 
+KINDS = frozenset(Kind)
+
+
 @dataclass(frozen=True)
 class Frame:
     """A frame whose sizes are within their limits and whose content nobody has looked at yet."""
@@ -119,7 +122,7 @@ class Inbox:
 
 def _checked_frame_header(data: bytes) -> tuple[Kind, int, int, int]:
     magic, number, sequence, json_size, array_size = HEADER.unpack(data)
-    if magic != MAGIC or number not in set(Kind):
+    if magic != MAGIC or number not in KINDS:
         raise WireError("not a frame")
     if json_size > (MAX_LOAD_BYTES if number == Kind.LOAD else MAX_JSON_BYTES):
         raise WireError(f"a frame with {json_size} bytes of JSON")

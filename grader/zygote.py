@@ -38,6 +38,7 @@ from grader.control import (
 )
 from grader.sandbox import Level, bubblewrap
 from grader.sandbox.lockdown import Confinement
+from nanolm.course_stack import course_stack
 
 PRELOADED = (
     "einops",
@@ -56,6 +57,7 @@ def main(control_fd: int) -> None:
         importlib.import_module(name)
     _ask_for_the_processor()
     wire.warm_up()
+    course_stack()
     linux.adopt_orphans()
     fence = fences.TorchFence()
     fences.hide_the_house()

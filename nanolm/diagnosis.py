@@ -151,6 +151,8 @@ def explain(exercise: str, observed: Observations, bank: Mapping[str, Observatio
     wrong = {probe.name for probe in probes if not same(probe, observed[probe.name], right[probe.name])}
     if not wrong:
         return []
+    shows = _shows(exercise) if bank is None else _showing(exercise, bank)
+    present = {probe.name for probe in probes}
     plain = _plain(probes, observed)
     coarse = {probe.name for probe in probes if probe.coarse}
     faults = {probe.name for probe in probes if observed[probe.name].kind in FAULTS}
@@ -162,13 +164,12 @@ def explain(exercise: str, observed: Observations, bank: Mapping[str, Observatio
             continue
         # Most of what a mistake gives is what the reference gives, and is stored as that very object.
         own = [p for p in probes if banked[p.name] is not right[p.name]]
-        shown = {p.name for p in own if not same(p, banked[p.name], right[p.name])}
+        shown = shows[label] & present
         agree = {p.name for p in own if matches(p, observed[p.name], banked[p.name], right[p.name])}
         agree |= {p.name for p in probes if banked[p.name] is right[p.name]} - wrong
         name = mistake_of(exercise, label)
         if len(agree) == len(probes) and len(observed) == len(right):
-            elsewhere = {p.name for p in PROBES[exercise] if not same(p, banked[p.name], right[p.name])} - shown
-            whole.append((len(elsewhere), name))
+            whole.append((len(shows[label] - shown), name))
         explained = (agree & wrong) - _no_evidence(plain, agree)
         if explained - coarse:
             groups = explained, shown, shown - agree, shown - (agree & mute) - (wrong - agree)
@@ -176,6 +177,25 @@ def explain(exercise: str, observed: Observations, bank: Mapping[str, Observatio
     if whole:  # of several, the one that promises least of what was not written yet
         return [Explanation(min(whole, key=lambda one: one[0])[1], frozenset(wrong), complete=True)]
     return _cover(candidates, wrong)
+
+
+def _showing(exercise: str, bank: Mapping[str, Observations]) -> dict[str, frozenset[str]]:
+    """The probes on which each mistake of a bank differs from a right answer, by its label."""
+    right = bank[REFERENCE]
+    return {
+        label: frozenset(
+            probe.name
+            for probe in PROBES[exercise]
+            if probe.name in right and not same(probe, banked[probe.name], right[probe.name])
+        )
+        for label, banked in bank.items()
+    }
+
+
+@cache
+def _shows(exercise: str) -> dict[str, frozenset[str]]:
+    """The probes on which each stored mistake differs from a right answer, by its label."""
+    return _showing(exercise, fingerprints(exercise))
 
 
 @dataclass(frozen=True)
@@ -277,29 +297,17 @@ def _greedy(candidates: Sequence[_Candidate], wrong: set[str]) -> list[tuple[_Ca
     return chosen
 
 
-class Diagnoser:
-    """Probes an implementation once an exercise, when its first test fails."""
-
-    def __init__(self, implementation: Implementation) -> None:
-        self._implementation = implementation
-        self._named: dict[str, tuple[NamedMistake, ...]] = {}
-
-    def named(self, exercise: str) -> tuple[NamedMistake, ...]:
-        """Mistakes with evidence `output`, the likeliest first."""
-        if exercise not in self._named:
-            self._named[exercise] = ()  # a fault of ours while probing must not repeat for every test
-            observed = observe(self._implementation, exercise)
-            found = explain(exercise, observed)
-            self._named[exercise] = tuple(
-                NamedMistake(
-                    item.mistake,
-                    "output",
-                    text("diagnosis", "complete" if item.complete else "partial", count=len(item.explains)),
-                    item.share,
-                )
-                for item in found
-            )
-        return self._named[exercise]
+def diagnose(implementation: Implementation, exercise: str) -> tuple[NamedMistake, ...]:
+    """Mistakes with evidence `output`, the likeliest first: what an exercise's probes show."""
+    return tuple(
+        NamedMistake(
+            item.mistake,
+            "output",
+            text("diagnosis", "complete" if item.complete else "partial", count=len(item.explains)),
+            item.share,
+        )
+        for item in explain(exercise, observe(implementation, exercise))
+    )
 
 
 def by_property(mistake_id: str) -> NamedMistake:

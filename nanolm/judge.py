@@ -15,7 +15,7 @@ from nanolm.protocol import Outcome, StudentFault
 from nanolm.texts import mistake, question_of, text
 from nanolm.timelimit import time_limit
 from nanolm.untrusted import printable
-from nanolm.verdict import NamedMistake, Verdict
+from nanolm.verdict import Learned, NamedMistake, Verdict
 
 if TYPE_CHECKING:
     from nanolm.plugin import Run
@@ -46,12 +46,16 @@ def judge(test: str, mark: dict[str, Any], call: pytest.CallInfo[None], run: Run
     else:
         outcome, words, implied = _read(error, hide_numbers=run.graded and drawn)
     mistakes: list[NamedMistake] = []
+    earlier = ""
     if outcome not in NOT_DIAGNOSED:
         from nanolm.diagnosis import by_property
 
-        mistakes = list(_named(run, exercise, test))
+        learned = _learn(run, exercise, test, wrong=outcome is Outcome.WRONG_VALUE)
+        mistakes = list(learned.named or ())
         if implied and implied not in {named.id for named in mistakes}:
             mistakes.append(by_property(implied))
+        if outcome is Outcome.WRONG_VALUE and learned.first_wrong != test:
+            earlier = learned.first_wrong.rpartition("::")[2]
     notes = tuple(printable(note) for note in run.implementation.notes)
     draft = Verdict(
         test=test,
@@ -75,20 +79,31 @@ def judge(test: str, mark: dict[str, Any], call: pytest.CallInfo[None], run: Run
     repeats = outcome in SAME_FAULT and words in run.told
     if not run.graded:
         run.told |= {words} | ({cause.id} if cause is not None else set())
-    first_wrong = run.first_wrong.setdefault(exercise, test) if outcome is Outcome.WRONG_VALUE else test
-    earlier = "" if first_wrong == test else first_wrong.rpartition("::")[2]
     return replace(draft, message="\n".join(_message(draft, words, again=again, earlier=earlier)), repeats=repeats)
+
+
+def _learn(run: Run, exercise: str, test: str, *, wrong: bool) -> Learned:
+    """What the exercise's tests have shown up to this one, which has failed; its probes run at the first failure."""
+    before = run.recall(exercise)
+    first_wrong = before.first_wrong or (test if wrong else "")
+    named = before.named
+    if named is None:
+        run.learned[exercise] = Learned((), first_wrong)  # a fault of ours while probing must not repeat for every test
+        named = _named(run, exercise, test)
+    run.learned[exercise] = after = Learned(named, first_wrong)
+    return after
 
 
 def _named(run: Run, exercise: str, test: str) -> tuple[NamedMistake, ...]:
     """What the probes say. They call student code outside any test: it may hang there as well as in one."""
+    from nanolm.diagnosis import diagnose
     from nanolm.execution import TimeLimitReached
 
     if run.limit_seconds <= 0:
-        return run.diagnoser.named(exercise)
+        return diagnose(run.connect(), exercise)
     try:
         with time_limit(run.limit_seconds, test):
-            return run.diagnoser.named(exercise)
+            return diagnose(run.connect(), exercise)
     except TimeLimitReached:
         return ()
 

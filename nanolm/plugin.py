@@ -10,7 +10,7 @@ import gc
 import hashlib
 import hmac
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,12 +21,10 @@ from nanolm.fixtures import MODULES
 from nanolm.implementation import Choice, Implementation, TestCut, choose
 from nanolm.protocol import Outcome, StudentFault
 from nanolm.timelimit import LIMIT_SECONDS, limit_seconds, remember_terminal, time_limit
-from nanolm.verdict import Verdict
+from nanolm.verdict import Learned, Verdict
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from nanolm.diagnosis import Diagnoser
 
 PROPERTY = "nanolm"
 """Key of a verdict among a report's user properties."""
@@ -56,9 +54,9 @@ class Run:
         self.graded = False
         self.told: set[str] = set()
         self.timed_out: dict[str, int] = {}
-        self.first_wrong: dict[str, str] = {}
+        self.learned: dict[str, Learned] = {}
+        self.on_recall: Callable[[Learned], None] = lambda learned: None
         self.limit_seconds = LIMIT_SECONDS
-        self._diagnoser: Diagnoser | None = None
 
     def connect(self) -> Implementation:
         """The implementation, with the local package behind it unless the run has already put something there."""
@@ -71,20 +69,20 @@ class Run:
             self.implementation.backend = LocalBackend(source, self.choice.package, self.device)
         return self.implementation
 
-    @property
-    def diagnoser(self) -> Diagnoser:
-        """Compares the implementation with the named mistakes; made at the first failure."""
-        if self._diagnoser is None:
-            from nanolm.diagnosis import Diagnoser
+    def learned_of(self, exercise: str) -> Learned:
+        """What earlier tests of an exercise have shown."""
+        return self.learned.get(exercise, Learned())
 
-            self._diagnoser = Diagnoser(self.connect())
-        return self._diagnoser
+    def recall(self, exercise: str) -> Learned:
+        """The same, for a verdict whose words depend on it: whoever keeps account of that is told."""
+        learned = self.learned_of(exercise)
+        self.on_recall(learned)
+        return learned
 
     def forget(self) -> None:
         """Another submission comes: nothing that was learned about the last one holds."""
-        self._diagnoser = None
         self.told.clear()
-        self.first_wrong.clear()
+        self.learned.clear()
         self.implementation.notes.clear()
 
     def seed(self, test: str) -> int:
@@ -266,8 +264,17 @@ def function_of(item: pytest.Item) -> Any:
     return getattr(item, "function", None)
 
 
+MARK = pytest.StashKey[dict[str, Any] | None]()
+
+
 def graded(item: pytest.Item) -> dict[str, Any] | None:
     """The graded marker's content: exercise, points, catches; None for a test that is not graded."""
+    if MARK not in item.stash:
+        item.stash[MARK] = _read_mark(item)
+    return item.stash[MARK]
+
+
+def _read_mark(item: pytest.Item) -> dict[str, Any] | None:
     marker = item.get_closest_marker("graded")
     if marker is None:
         return None

@@ -55,3 +55,13 @@ class Verdict:
         values["notes"] = tuple(values["notes"])
         values["catches"] = tuple(values["catches"])
         return cls(**values)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What an exercise's earlier tests have shown, as far as a later one's words depend on it."""
+
+    named: tuple[NamedMistake, ...] | None = None
+    """The mistakes that its probes show; None before they were run."""
+    first_wrong: str = ""
+    """The first test that saw wrong values."""

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from grader import commands, grading
+from grader.job import Job
 from grader.pool import grade_all
 from grader.remote import Limits
 from grader.results import SubmissionResult
-from grader.session import Job
 
 # The wall limit is for those that wait, so it must leave room for a busy machine with a cold disk.
 LIMITS = Limits(cpu_seconds=0.6, wall_seconds=3.0)

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from grader.gpu.session import EXERCISES, GpuSession, is_gpu_test
+from grader.job import Job
 from grader.results import SubmissionResult
-from grader.session import Job, Settings, run_plugin
+from grader.session import Settings, run_plugin
 from nanolm.implementation import LocalBackend
 from nanolm.sources import TextSource
 from nanolm.verdict import Verdict

@@ -15,10 +15,11 @@ from pathlib import Path
 
 from grader.bank import given
 from grader.circumstances import circumstances
+from grader.job import Job
 from grader.ledger import Ledger, Recording
 from grader.pool import _grade_here
 from grader.sandbox import Level
-from grader.session import Job, Settings
+from grader.session import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = Settings(ROOT, ("swiglu", "budget"), round="killed", secret=b"a secret", isolation=Level.WEAK.value)

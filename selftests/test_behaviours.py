@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 import pytest
 import torch
 
-from grader import behaviours, worker
-from grader.behaviours import Behaviours, Walk
+from grader import behaviours, session, worker
+from grader.behaviours import Behaviours, Conclusion, Walk
+from grader.job import Job
 from grader.results import SubmissionResult
-from grader.session import GradingSession, Job, run_session
+from grader.session import GradingSession, run_session
 from grader.wire import Frame, Inbox, Kind, WireError, decode_call, decode_fault, decode_reply, encode_call
 from nanolm.execution import Executor
 from nanolm.protocol import Call, Outcome, Reply, StudentFault
 from nanolm.sources import TextSource
-from nanolm.verdict import Verdict
+from nanolm.verdict import Learned, NamedMistake, Verdict
 from selftests.test_session import FULL, SETTINGS, Bench, banked, job, own_pytest_inside_this_one
 
 __all__ = ["own_pytest_inside_this_one"]
@@ -95,27 +96,49 @@ SEVERAL = ("rejected/rmsnorm/centering", "rejected/rmsnorm/missing-eps", "reject
 
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """`submission exercise` for every exercise whose tests were run."""
+    """The name of every test that was run, and where a submission begins its own name."""
     seen: list[str] = []
-    real = GradingSession._run_tests
+    run, grade = session._run_test, GradingSession._grade
 
-    def counted(self: GradingSession, job: Job, backend: object, items: list[pytest.Item]) -> None:
-        seen.append(f"{job.name} {items[0].get_closest_marker('graded').args[0]}")  # type: ignore[union-attr]
-        real(self, job, backend, items)  # type: ignore[arg-type]
+    def counted(item: pytest.Item, following: pytest.Item | None) -> None:
+        seen.append(item.name)
+        run(item, following)
 
-    monkeypatch.setattr(GradingSession, "_run_tests", counted)
+    def begun(self: GradingSession, tests: pytest.Session, job: Job) -> SubmissionResult:
+        seen.append(f"# {job.name}")
+        return grade(self, tests, job)
+
+    monkeypatch.setattr(session, "_run_test", counted)
+    monkeypatch.setattr(GradingSession, "_grade", begun)
     return seen
 
 
+def run_of(runs: list[str], name: str) -> list[str]:
+    """The tests that were run of one submission."""
+    after = runs[runs.index(f"# {name}") + 1 :]
+    return list(takewhile(lambda entry: not entry.startswith("# "), after))
+
+
 def test_who_answers_alike_gets_the_same_without_a_test_being_run(runs: list[str]) -> None:
-    mistakes = [replace(banked(name), name=f"{turn} {name}") for turn in "ab" for name in SEVERAL]
-    results, told = graded(Asked(), *mistakes)
-    alone = Bench().grade(*mistakes[: len(mistakes) // 2])
-    half = len(results) // 2
+    first, second = ([replace(banked(name), name=f"{turn} {name}") for name in SEVERAL] for turn in "ab")
+    results, told = graded(Asked(), *first, *second)
+    alone = Bench().grade(*first)
+    half = len(first)
     assert [plain(result) for result in results] == 2 * [plain(result) for result in alone]
-    assert [entry for entry in runs if entry.startswith("b ")] == []
+    assert [run_of(runs, job.name) for job in second] == [[], [], []]
     assert len(told) == len(set(told)) == sum(len(result.verdicts) for result in results)
     assert all(verdict.seconds < 1 for verdict in results[half].verdicts)
+
+
+def test_only_tests_that_are_answered_in_a_new_way_are_run(runs: list[str]) -> None:
+    known, mistaken = job("known"), replace(banked("rejected/rmsnorm/missing-eps"), name="mistaken")
+    results, _ = graded(Asked(), known, mistaken)
+    (alone,) = Bench().grade(mistaken)
+    assert plain(results[1]) == plain(alone)
+    ran, tests = run_of(runs, "mistaken"), run_of(runs, "known")
+    failed = [verdict.test.rpartition("::")[2] for verdict in results[1].verdicts if verdict.score < verdict.max_score]
+    assert set(failed) <= set(ran) < set(tests)
+    assert not [test for test in ran if "swiglu" in test]
 
 
 def test_nobody_is_asked_the_same_twice(runs: list[str]) -> None:
@@ -125,8 +148,8 @@ def test_nobody_is_asked_the_same_twice(runs: list[str]) -> None:
     results, _ = graded(bench, known, replace(other, name="other"), replace(known, name="again"))
     assert [result.score for result in results] == [FULL, results[1].score, FULL]
     assert results[1].score < FULL
-    assert "other rmsnorm" in runs
-    assert "again rmsnorm" not in runs
+    assert run_of(runs, "other")
+    assert not run_of(runs, "again")
     calls: list[Call] = []
     alone = Bench(lambda number, call: calls.append(call))
     alone.grade(other)
@@ -146,7 +169,8 @@ def test_a_time_out_is_no_answer_to_learn_from(runs: list[str]) -> None:
     results, told = graded(Asked(hanging_once("rms_norm")), job("slow"), job("quick"), job("quicker"))
     # The first one's time-outs are tried again, by a backend of their own, and end in time.
     assert [result.score for result in results] == [FULL, FULL, FULL]
-    assert [entry for entry in runs if entry.startswith("quicker")] == []
+    assert run_of(runs, "quick")
+    assert not run_of(runs, "quicker")
     assert len(told) == len(set(told))
 
 
@@ -164,13 +188,15 @@ def test_a_full_tree_begins_anew(runs: list[str], monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(behaviours, "MAX_BYTES", 10)
     results, _ = graded(Asked(), *(job(f"number {number}") for number in range(3)))
     assert [result.score for result in results] == 3 * [FULL]
-    assert len(runs) == 2  # each tree is full as soon as there is one, and is cleared by the next to learn
+    whole, *later = (run_of(runs, f"number {number}") for number in range(3))
+    assert later == [whole, whole]  # the trees are full with one test, and are cleared by the next to learn
 
 
 def test_a_file_that_is_not_there_is_not_walked(runs: list[str]) -> None:
     results, _ = graded(Asked(), job("whole"), job("absent", None), job("whole again"))
     assert [result.score for result in results] == [FULL, 0.0, FULL]
-    assert [entry for entry in runs if entry.startswith("absent")] == ["absent rmsnorm", "absent swiglu"]
+    assert run_of(runs, "absent") == run_of(runs, "whole")
+    assert run_of(runs, "whole again") == []
     assert {verdict.outcome for verdict in results[1].verdicts} == {Outcome.NOT_ATTEMPTED}
 
 
@@ -179,28 +205,94 @@ def test_a_file_that_is_not_there_is_not_walked(runs: list[str]) -> None:
 ONE = Call("rms_norm", {"x": torch.ones(2, 3), "gamma": torch.ones(3)}, {"d_model": 3, "eps": 1e-6})
 OTHER = Call("rms_norm", {"x": torch.zeros(2, 3), "gamma": torch.ones(3)}, {"d_model": 3, "eps": 1e-6})
 PASSED = Verdict("a test", "rmsnorm", Outcome.PASSED, 1.0, 1.0)
+FAILED = replace(PASSED, outcome=Outcome.WRONG_VALUE, score=0.0)
+NOTHING = Learned()
+MORE = Learned((NamedMistake("rmsnorm-centering", "output", "numbers"),), "a test")
 
 
-def walked(tree: Behaviours, *calls: Call) -> Walk:
-    walk = Walk(tree, Asked().make(job("any").texts))
-    assert not walk.down(lambda verdict: pytest.fail("nothing is known yet"))
-    walk.start_test()
+def a_walk(tree: Behaviours, learned: Learned = NOTHING, *notes: str, inner: FakeWorker | None = None) -> Walk:
+    return Walk(tree, "a test", inner or Asked().make(job("any").texts), learned, notes)
+
+
+def walked(tree: Behaviours, *calls: Call) -> None:
+    """A test that makes these calls and passes."""
+    walk = a_walk(tree)
+    assert walk.down() is None
     for call in calls:
         walk.run(call)
-    assert walk.concludes(PASSED)
-    walk.learn()
-    return walk
+    walk.learn(PASSED, NOTHING, ())
 
 
 def test_a_test_that_asks_something_else_on_the_same_replies_is_found_out() -> None:
     tree = Behaviours()
     walked(tree, ONE)
-    walk = Walk(tree, Asked().make(job("any").texts))
-    assert walk.down(lambda verdict: None)
-    walk.start_test()
+    walk = a_walk(tree)
+    assert walk.down() == Conclusion(PASSED, None, ())
     with pytest.raises(RuntimeError, match="something else"):
         walk.run(OTHER)
-    assert tree.root.event is None
+    assert a_walk(tree).down() is None
+
+
+def test_a_test_that_ends_before_it_has_asked_what_it_asked_before_is_found_out() -> None:
+    tree = Behaviours()
+    walked(tree, ONE)
+    walk = a_walk(tree)
+    assert walk.down() is not None
+    with pytest.raises(RuntimeError, match="before it had asked"):
+        walk.learn(PASSED, NOTHING, ())
+    assert a_walk(tree).down() is None
+
+
+def failed_after(tree: Behaviours, learned: Learned, after: Learned) -> Conclusion:
+    """A test that fails, so that its verdict depends on what earlier ones have shown; what it concluded."""
+    walk = a_walk(tree, learned)
+    assert walk.down() is None
+    walk.run(ONE)
+    walk.recalls()
+    end = Conclusion(replace(FAILED, message=f"after {learned}"), after, ("a note",))
+    walk.learn(end.verdict, after, end.notes)
+    return end
+
+
+def test_a_verdict_that_asks_what_is_known_so_far_holds_where_that_is_the_same() -> None:
+    tree = Behaviours()
+    first = failed_after(tree, NOTHING, MORE)
+    second = failed_after(tree, MORE, MORE)
+    assert a_walk(tree, NOTHING).down() == first
+    assert a_walk(tree, MORE).down() == second
+    assert a_walk(tree, replace(MORE, first_wrong="another test")).down() is None
+
+
+def test_a_verdict_that_asks_for_nothing_holds_whatever_is_known() -> None:
+    tree = Behaviours()
+    walked(tree, ONE)
+    assert a_walk(tree, MORE).down() == Conclusion(PASSED, None, ())  # and it stays known
+
+
+def test_a_verdict_holds_where_the_same_was_noted_before() -> None:
+    tree = Behaviours()
+    walked(tree, ONE)
+    assert a_walk(tree, NOTHING, "a note").down() is None
+
+
+@pytest.mark.parametrize("outcome", [Outcome.FORBIDDEN, Outcome.TIMEOUT, Outcome.CRASHED])
+def test_an_answer_that_cuts_a_test_is_nothing_to_learn_from(outcome: Outcome) -> None:
+    class Cut(FakeWorker):
+        def ask(self, frame: bytes) -> Frame:
+            return fault(Frame(Kind.FAULT, 1, b"", b""), Outcome.FORBIDDEN)
+
+        def read(self, frame: Frame, call: Call) -> Reply:
+            raise StudentFault(outcome, "so it ends")
+
+    tree = Behaviours()
+    walk = a_walk(tree, inner=Cut(Asked(asked=[0]), Executor(TextSource({}))))
+    assert walk.down() is None
+    with pytest.raises(StudentFault):
+        walk.run(ONE)
+    walk.learn(FAILED, NOTHING, ())
+    assert walk.disturbed
+    assert a_walk(tree).down() is None
+    assert tree._bytes == 0
 
 
 def test_an_answer_that_cannot_be_read_is_read_again_when_the_tests_run() -> None:
@@ -214,9 +306,8 @@ def test_an_answer_that_cannot_be_read_is_read_again_when_the_tests_run() -> Non
         def ask(self, frame: bytes) -> Frame:
             return Frame(Kind.REPLY, 1, b"{", b"")
 
-    walk = Walk(tree, Liar(Asked(asked=[0]), Executor(TextSource({}))))
-    assert not walk.down(lambda verdict: pytest.fail("nothing can be concluded from it"))
-    walk.start_test()
+    walk = a_walk(tree, inner=Liar(Asked(asked=[0]), Executor(TextSource({}))))
+    assert walk.down() is None
     with pytest.raises(WireError):
         walk.run(ONE)
 
@@ -239,13 +330,11 @@ def test_a_way_that_is_known_takes_no_memory_again_and_its_new_end_does() -> Non
             raise StudentFault(Outcome.EXCEPTION, "something")
 
     for _ in range(20):
-        walk = Walk(tree, Other(Asked(asked=[0]), Executor(TextSource({}))))
-        assert not walk.down(lambda verdict: None)
-        walk.start_test()
+        walk = a_walk(tree, inner=Other(Asked(asked=[0]), Executor(TextSource({}))))
+        assert walk.down() is None
         with pytest.raises(StudentFault):
             walk.run(ONE)
-        assert walk.concludes(replace(PASSED, outcome=Outcome.EXCEPTION, score=0.0, message=words))
-        walk.learn()
+        walk.learn(replace(PASSED, outcome=Outcome.EXCEPTION, score=0.0, message=words), NOTHING, ())
         sizes.append(tree._bytes)
     grown = {after - before for before, after in pairwise(sizes)}
     assert grown == {behaviours.PLACE_BYTES + len(words)}

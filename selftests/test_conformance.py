@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from grader.bank import given
+from grader.job import Job
 from grader.pool import grade_all
 from grader.results import SubmissionResult
-from grader.session import Job, Settings
+from grader.session import Settings
 from nanolm.course import EXERCISES
 from selftests.conformance.wrapped import (
     Wrapped,

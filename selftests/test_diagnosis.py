@@ -14,10 +14,10 @@ from nanolm import diagnosis
 from nanolm.course import EXERCISES
 from nanolm.diagnosis import (
     REFERENCE,
-    Diagnoser,
     Observation,
     Observations,
     by_property,
+    diagnose,
     explain,
     fingerprints,
     matches,
@@ -369,18 +369,11 @@ def test_a_reply_that_a_probe_cannot_read_is_an_observation() -> None:
     assert explain("rmsnorm", seen) == []
 
 
-def test_the_probes_run_once_an_exercise() -> None:
-    backend = Scripted(StudentFault(Outcome.EXCEPTION, "words"))
-    diagnoser = Diagnoser(Implementation(backend))
-    assert diagnoser.named("rmsnorm") == diagnoser.named("rmsnorm") == ()
-    assert backend.calls == len(PROBES["rmsnorm"])
-
-
-def test_a_diagnoser_names_a_mistake_with_its_evidence() -> None:
+def test_a_diagnosis_names_a_mistake_with_its_evidence() -> None:
     specimen = next(s for s in REJECTED if s.name == "rejected/rmsnorm/centering")
     names: dict[str, object] = {}
     exec(compile(specimen.text, "specimen", "exec"), names)
-    (found,) = Diagnoser(Implementation(LocalBackend(NamespaceSource(names), "notebook"))).named("rmsnorm")
+    (found,) = diagnose(Implementation(LocalBackend(NamespaceSource(names), "notebook")), "rmsnorm")
     assert (found.id, found.evidence, found.share) == ("rmsnorm-centering", "output", 1.0)
     assert found.message == catalogue()["diagnosis"]["complete"]
 

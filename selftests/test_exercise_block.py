@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from nanolm.adapters import block_file as adapters
 from nanolm.checks import CheckFailure
+from nanolm.course_stack import course_stack
 from nanolm.fixtures.block_file import ScaleCalls, StepCalls, Steps
 from nanolm.implementation import Implementation, LocalBackend
 from nanolm.protocol import Outcome, StudentFault
@@ -89,14 +90,14 @@ def test_a_program_names_just_the_callables_that_the_adapter_hands_over() -> Non
 def test_the_scales_equal_the_recurrences_in_torch_and_the_course_s_numbers() -> None:
     for h0, weights, digits in (
         (*inputs.stack(rng()), 13),
-        (*inputs.course_stack(), 11),
+        (*course_stack(), 11),
         (*inputs.vanishing(rng()), 13),
     ):
         for placement, expected in oracles.stream_scales(exact(h0), exact(weights)).items():
             np.testing.assert_allclose(
                 solution.forward_scale(h0, weights, placement).numpy(), expected, rtol=10.0**-digits
             )
-    last = {name: scales[-1] for name, scales in oracles.stream_scales(*map(exact, inputs.course_stack())).items()}
+    last = {name: scales[-1] for name, scales in oracles.stream_scales(*map(exact, course_stack())).items()}
     assert round(last["none"], 3) == 412442.094
     assert round(last["pre"], 5) == 6.42348
     assert last["post"] == pytest.approx(1.0, abs=1e-15)
@@ -104,7 +105,7 @@ def test_the_scales_equal_the_recurrences_in_torch_and_the_course_s_numbers() ->
 
 def test_the_course_s_stack_is_drawn_as_the_contract_says() -> None:
     drawn = np.random.default_rng(5)
-    h0, weights = inputs.course_stack()
+    h0, weights = course_stack()
     np.testing.assert_array_equal(exact(h0), drawn.standard_normal(256))
     np.testing.assert_allclose(exact(weights), drawn.normal(0.0, np.sqrt(1 / 256), (36, 256, 256)), rtol=1e-15)
 
@@ -207,7 +208,7 @@ def test_no_tensor_is_a_fault_of_the_interface(name: str, answer: Callable[..., 
     implementation = implemented(**{name: answer})
     step, measure = StepCalls(implementation, name), ScaleCalls(implementation, name)
     measured = name == "forward_scale"
-    attempt = (lambda: measure.each(*inputs.stack(rng()))) if measured else lambda: step(inputs.block(rng(), name, 2))
+    attempt = measure.of_the_course if measured else lambda: step(inputs.block(rng(), name, 2))
     with pytest.raises(StudentFault, match=words) as caught:
         attempt()
     assert caught.value.outcome is Outcome.WRONG_INTERFACE
@@ -219,9 +220,18 @@ def test_the_placements_do_not_see_each_other_s_stream() -> None:
         h0.zero_()
         return found
 
-    h0, weights = inputs.stack(rng())
-    for placement, expected in scale().each(h0, weights).items():
-        assert torch.equal(scale(forward_scale).each(h0, weights)[placement], expected)
+    for placement, expected in scale().of_the_course().items():
+        assert torch.equal(scale(forward_scale).of_the_course()[placement], expected)
+
+
+def test_what_is_done_to_the_course_s_stack_ends_with_the_call() -> None:
+    def forward_scale(h0: Tensor, weights: Tensor, placement: str) -> Tensor:
+        weights.zero_()
+        return solution.forward_scale(h0, weights, placement)
+
+    right = scale().of_the_course()
+    assert scale(forward_scale).of_the_course()["none"].unique().numel() == 1
+    assert all(torch.equal(value, right[name]) for name, value in scale().of_the_course().items())
 
 
 # ── What the tests say ───────────────────────────────────────────────────────────────────────────────────────────────

@@ -14,9 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from grader.bank import given
+from grader.job import Job
 from grader.pool import grade_all
 from grader.results import SubmissionResult
-from grader.session import Job, Settings
+from grader.session import Settings
 from nanolm.course import EXERCISES
 from nanolm.fixtures.elementwise_file import CurveCalls
 from nanolm.implementation import Implementation, LocalBackend, TestCut

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from grader.bank import given
+from grader.job import Job
 from grader.pool import grade_all
 from grader.results import SubmissionResult
-from grader.session import Job, Settings
+from grader.session import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = Settings(ROOT, ("rmsnorm", "swiglu"), round="self-test", secret=b"a secret")

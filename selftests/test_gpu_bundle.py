@@ -16,7 +16,8 @@ from grader.bank import read_bank
 from grader.circumstances import circumstances
 from grader.gpu.bundle import BundleError, write_bundle
 from grader.gpu.session import EXERCISES
-from grader.session import Job, Settings
+from grader.job import Job
+from grader.session import Settings
 from selftests.gpu_rehearsal import ROOT
 
 ABSENT = ("pytest", "hypothesis", "safetensors", "msgspec", "rich", "einops", "jaxtyping", "nanolm", "grader")

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from grader.bank import Specimen, read_bank
+from grader.job import Job
 from grader.pool import grade_all
 from grader.results import SubmissionResult
-from grader.session import GradingBackend, Job, Settings, run_session
+from grader.session import GradingBackend, Settings, run_session
 from nanolm.course import GIVEN_FILES
 from nanolm.execution import Executor
 from nanolm.protocol import Call, Reply

@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from grader.bank import given
+from grader.job import Job
 from grader.pool import grade_all
 from grader.results import SubmissionResult, submission_data
-from grader.session import Job, Settings
+from grader.session import Settings
 from nanolm import checks
 from nanolm.fixtures.budget_file import CfgCalls, WidthCalls
 from nanolm.fixtures.modules_file import RMSNormCalls, SwiGLUCalls

@@ -10,12 +10,13 @@ import torch
 
 from grader.bank import given
 from grader.isolation import open_zygote
+from grader.job import Job
 from grader.operators import KERNELS
 from grader.pool import grade_all
 from grader.remote import Limits, WorkerBackend, Zygote
 from grader.results import SubmissionResult
 from grader.sandbox import BEST
-from grader.session import Job, Settings
+from grader.session import Settings
 from grader.together import settled
 from nanolm.from_scratch import NORM_FUNCTIONS, check_source
 from nanolm.protocol import Call, Outcome, StudentFault

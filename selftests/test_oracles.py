@@ -21,9 +21,10 @@ from torch import Tensor
 
 from grader.bank import given as given_files
 from grader.bank import read_gpu_bank
+from grader.job import Job
 from grader.pool import grade_all
 from grader.results import SubmissionResult
-from grader.session import Job, Settings
+from grader.session import Settings
 from nanolm.adapters import ENTRIES
 from nanolm.course import EXERCISES
 from nanolm.execution import Executor

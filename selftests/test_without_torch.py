@@ -8,9 +8,10 @@ import pytest
 import torch
 
 from grader.bank import given
+from grader.job import Job
 from grader.pool import grade_all
 from grader.results import SubmissionResult
-from grader.session import Job, Settings
+from grader.session import Settings
 from nanolm.course import EXERCISES
 from nanolm.execution import Executor
 from nanolm.from_scratch import WITHOUT_TORCH, check_source

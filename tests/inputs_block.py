@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 
 import numpy as np
 import torch
@@ -63,13 +62,3 @@ def vanishing(rng: np.random.Generator, width: int = 7) -> tuple[Tensor, Tensor]
     signs = np.where(rng.integers(0, 2, width), 1.0, -1.0)
     weights = np.stack([size * np.roll(np.eye(width), 1, axis=0) for size in (1.5, 0.5)])
     return tensor(0.3e-12 * signs, torch.float64), tensor(weights, torch.float64)
-
-
-@cache
-def course_stack() -> tuple[Tensor, Tensor]:
-    """h0: [256] and weights: [36, 256, 256] of the course's experiment (M6 §6), float64; made once a process."""
-    rng = np.random.default_rng(5)
-    h0 = rng.standard_normal(256)
-    weights = rng.standard_normal((36, 256, 256))
-    weights *= 1 / 16
-    return torch.from_numpy(h0), torch.from_numpy(weights)

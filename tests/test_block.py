@@ -216,7 +216,7 @@ def test_placement_leaves_its_input_unchanged(
 @pytest.mark.graded("placement", points=0.5, catches=(*MEASURED, "last-only"))
 def test_placement_forward_scale_of_the_course(forward_scale: ScaleCalls) -> None:
     """M6 §6: 36 layers of width 256 from seed 5; the last entries as the course prints them, and a few digits more."""
-    found = forward_scale.each(*inputs.course_stack())
+    found = forward_scale.of_the_course()
     for placement, last in (("none", 412442.09423078835), ("pre", 6.423482855953835), ("post", 1.0)):
         of = f"forward_scale(256 features, 36 matrices, {placement!r})"
         checks.shape(found[placement], (36,), of=of)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import grader
 import nanolm
-from grader.session import Job
+from grader.job import Job
 from nanolm.course import GIVEN_FILES
 
 CARRIED = ("pytest", "pluggy", "iniconfig", "packaging", "Pygments", "einops", "jaxtyping", "wadler_lindig")

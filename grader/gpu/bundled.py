@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 from grader.gpu.running import CANNOT_START, add_run_options, plan_of, run
-from grader.session import CannotStart, Job
+from grader.job import Job
+from grader.session import CannotStart
 
 
 def main(folder: Path) -> int:

@@ -13,7 +13,8 @@ from grader.gpu.running import CANNOT_START, OK, add_run_options, plan_of, run
 from grader.gpu.session import EXERCISES
 from grader.grading import read_jobs
 from grader.house import HouseError, find_root
-from grader.session import CannotStart, Job
+from grader.job import Job
+from grader.session import CannotStart
 from grader.submissions import SubmissionUsageError, class_entries
 from nanolm.course import exercise_files
 from nanolm.implementation import UnknownImplementation, choose

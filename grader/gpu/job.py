@@ -14,9 +14,10 @@ from grader.circumstances import circumstances, described
 from grader.gpu.backend import GpuBackend
 from grader.gpu.merge import SCHEMA
 from grader.gpu.session import GpuSession, is_gpu_test
+from grader.job import Job
 from grader.results import SubmissionResult
 from grader.sandbox import Level
-from grader.session import Job, Settings, run_plugin
+from grader.session import Settings, run_plugin
 from nanolm.protocol import Fact, Outcome, StudentFault
 from nanolm.untrusted import printable
 from nanolm.verdict import Verdict

@@ -11,7 +11,8 @@ from pathlib import Path
 from grader.files import write_json
 from grader.gpu.job import MINUTES, Plan, device_problem, lines, run_job
 from grader.gpu.session import EXERCISES
-from grader.session import Job, Settings
+from grader.job import Job
+from grader.session import Settings
 
 OK, USAGE, UNGRADABLE, CANNOT_START = 0, 2, 3, 4
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 
+from grader.job import Job
 from grader.results import SubmissionResult
-from grader.session import BackendFactory, GradingSession, Job, OnVerdict, Settings, forget
+from grader.session import BackendFactory, GradingSession, OnVerdict, Settings, forget
 from nanolm.plugin import graded
 
 EXERCISES = ("rmsnorm", "swiglu", "qk_norm", "mhc", "gpt_oss")

@@ -60,7 +60,7 @@ ENTRIES: Mapping[str, Entry] = {
     "output_norm_step": Entry("placement", block_file.output_norm_step),
     "pre_norm_block": Entry("placement", model_file.pre_norm_block),
     "forward_scale": Entry("placement", block_file.forward_scale),
-    "forward_scales": Entry("placement", block_file.forward_scales),
+    "course_forward_scales": Entry("placement", block_file.course_forward_scales),
     "forward_scale_refusal": Entry("placement", block_file.forward_scale_refusal),
     "split_gate_up": Entry("gpt_oss", gpt_oss_file.split_gate_up),
     "clamped_swiglu": Entry("gpt_oss", gpt_oss_file.clamped_swiglu),

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from nanolm.adapters.student import Student, interface_fault
+from nanolm.course_stack import course_stack
 
 CALLABLES = {
     "pre_norm_step": ("attn", "ffn", "norm1", "norm2"),
@@ -113,11 +114,12 @@ def forward_scale(student: Student) -> None:
     student.output(scale, of="forward_scale")
 
 
-def forward_scales(student: Student) -> None:
-    """`forward_scale` of the same numbers for each placement, each an output under its own name."""
-    given = student.tensors
+def course_forward_scales(student: Student) -> None:
+    """`forward_scale` of the course's stack for each placement, each an output under its own name."""
+    h0, weights = course_stack()
+    weights = weights.clone()
     for placement in PLACEMENTS:
-        scale = student.name("forward_scale")(given["h0"].clone(), given["weights"], placement)
+        scale = student.name("forward_scale")(h0.clone(), weights, placement)
         student.output(scale, name=placement, of=f"forward_scale(…, {placement!r})")
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from nanolm.course_stack import course_stack
 from nanolm.experiments.lab import Lab
 from nanolm.experiments.norms import rms
 from nanolm.experiments.result import Claim, Number, Panel, Result, Table
@@ -26,9 +27,7 @@ def _same(x: Tensor) -> Tensor:
 def forward_scale(lab: Lab) -> Result:
     """RMS of the state through 36 linear steps from one input and one stack of matrices."""
     function = lab.name("block.py", "forward_scale")
-    rng = np.random.default_rng(5)
-    h0 = torch.from_numpy(rng.standard_normal(256))
-    weights = torch.from_numpy(rng.normal(0.0, 1 / 16, (36, 256, 256)))
+    h0, weights = (tensor.clone() for tensor in course_stack())
     scales = {placement: function(h0, weights, placement).tolist() for placement in ("none", "pre", "post")}
     shown = (1, 2, 4, 8, 16, 24, 36)
     rows = tuple((str(step), *(f"{scales[placement][step - 1]:.6g}" for placement in scales)) for step in shown)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from grader.bank import given
+from grader.job import Job
 from grader.pool import grade_all
-from grader.session import Job, Settings
+from grader.session import Settings
 from nanolm.course import EXERCISES
 from selftests.conformance.field import version
 from selftests.test_conformance import ROOT, everything
