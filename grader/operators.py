@@ -18,7 +18,8 @@ import inspect
 import sys
 import types
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import torch
@@ -35,6 +36,19 @@ KERNELS = {
 }
 """For each operator of aten the dispatch keys whose kernels compute it on this machine."""
 
+CARRIES = frozenset(
+    {
+        "aten::alias",
+        "aten::as_strided",
+        "aten::copy_",
+        "aten::empty.memory_format",
+        "aten::empty_strided",
+        "aten::view",
+        "aten::_reshape_alias",
+    }
+)
+"""What adapters and frames take to bring numbers from a message to an array and back. Nothing is computed by it."""
+
 Refuse = Callable[[StudentFault], NoReturn]
 
 
@@ -43,22 +57,48 @@ def block(operators: Iterable[str], refuse: Refuse) -> None:
     names = [name for name in KERNELS if name in set(operators) and torch._C._dispatch_has_kernel(f"aten::{name}")]
     if not names:
         return
-    # Not torch.library.Library: its finalizer puts the kernels back, and weakref keeps a list of finalizers. This
-    # object is never freed, and no name, container or collector leads to it.
-    library = torch._C._dispatch_library("IMPL", "aten", "", __file__, 0)
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # "Overriding a previously registered kernel": indeed
+    with _library("aten") as library:
         for name in names:
             for key in KERNELS[name]:
-                library.impl(name, key, _kernel(name, refuse))
+                library.impl(name, key, _kernel(name, _fault, refuse))
     _block_decompositions(names)
     _block_static_runtime()
 
 
-def _kernel(name: str, refuse: Refuse) -> Callable[..., NoReturn]:
+def block_everything(refuse: Refuse) -> None:
+    """Have every operator of torch that computes something on this machine end in `refuse`, from whichever thread.
+
+    For exercises that are to be written without torch. Takes some 17 ms.
+    """
+    operators: dict[str, list[str]] = {}
+    for operator in torch._C._dispatch_get_registrations_for_dispatch_key("CPU"):
+        if operator not in CARRIES:
+            namespace, _, name = operator.partition("::")
+            operators.setdefault(namespace, []).append(name)
+    for namespace, names in operators.items():
+        with _library(namespace) as library:
+            for name in names:
+                library.impl(name, "CPU", _kernel(name.partition(".")[0], torch_fault, refuse))
+    _block_static_runtime()
+
+
+@contextmanager
+def _library(namespace: str) -> Iterator[Any]:
+    """Takes kernels in the place of others, for good."""
+    # Not torch.library.Library: its finalizer puts the kernels back, and weakref keeps a list of finalizers. This
+    # object is never freed, and no name, container or collector leads to it.
+    library = torch._C._dispatch_library("IMPL", namespace, "", __file__, 0)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # "Overriding a previously registered kernel": indeed
+        yield library
+
+
+def _kernel(
+    name: str, fault: Callable[[str, types.FrameType | None], StudentFault], refuse: Refuse
+) -> Callable[..., NoReturn]:
     def blocked(*arguments: Any, **named: Any) -> NoReturn:
-        refuse(_fault(name, sys._getframe(1)))
+        refuse(fault(name, sys._getframe(1)))
 
     return blocked
 
@@ -84,10 +124,10 @@ def _students_line(frame: types.FrameType | None) -> Place | None:
 class WithoutTorch(TorchFunctionMode):
     """While this is entered, a function of torch that a line of the submission leads to ends in `refuse`.
 
-    For exercises that are to be written without torch: this process has imported it, and a name put together as the
-    code runs finds it in `sys.modules`. Adapters may use torch; no line of the submission is on the stack then. Holds
-    for the thread that enters it, and for functions and methods as Python calls them. A TorchDispatchMode would see
-    scripted code too, but its first operator imports half a thousand modules, a second in every worker.
+    For exercises that are to be written without torch, so that what computes nothing is told as well: this process has
+    imported torch, and a name put together as the code runs finds it in `sys.modules`. Adapters may use torch; no line
+    of the submission is on the stack then. Holds for the thread that enters it, and for functions and methods as Python
+    calls them; what computes is blocked in every thread, by `block_everything`.
     """
 
     def __init__(self, refuse: Refuse) -> None:
@@ -98,14 +138,15 @@ class WithoutTorch(TorchFunctionMode):
         self, func: Any, types: Iterable[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         """Called in the place of every function and method of torch."""
-        if (place := _students_line(sys._getframe(1))) is not None:
-            self._refuse(torch_fault(getattr(func, "__name__", "function"), place))
+        frame = sys._getframe(1)
+        if _students_line(frame) is not None:
+            self._refuse(torch_fault(getattr(func, "__name__", "function"), frame))
         return func(*args, **(kwargs or {}))
 
 
-def torch_fault(name: str, place: Place | None = None) -> StudentFault:
-    """The fault of an exercise without torch in which the submission uses it."""
-    place = place or _students_line(sys._getframe(1))
+def torch_fault(name: str, frame: types.FrameType | None = None) -> StudentFault:
+    """The fault of an exercise without torch in which the submission, which the frame was called from, uses it."""
+    place = _students_line(frame or sys._getframe(1))
     where = f"{place.file} line {place.line}" if place is not None else "this code"
     message = (
         f"{where} calls torch's {name}: this exercise is written with NumPy and the standard library alone, "

@@ -156,6 +156,7 @@ class Guard:
             self._blocked.add(exercise)
             operators.block(FORBIDDEN_OPERATORS.get(exercise, ()), self._refuse)
             if exercise in WITHOUT_TORCH:
+                operators.block_everything(self._refuse)
                 self._fence.put_up(lambda name: self._refuse(operators.torch_fault(name)))
 
     def watching(self, call: Call) -> AbstractContextManager[object]:

@@ -90,7 +90,7 @@ def test_the_bank_is_whole() -> None:
 
 def test_nothing_is_open_where_workers_are_shut_in_but_what_one_process_cannot_stop() -> None:
     held = {attack.label for attack in ATTACKS if {"full", "medium"} & attack.open.keys()}
-    assert held == {"shortcut-bridge_by_subclasses", "shortcut-forged_parameters_found"}
+    assert held == {"shortcut-forged_parameters_found"}
     assert all(set(attack.levels) >= set(LEVELS) - {"weak"} for attack in ATTACKS)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from grader import operators
 from grader.bank import given
 from grader.job import Job
 from grader.pool import grade_all
@@ -108,6 +109,12 @@ FORBIDDEN = {
     "arithmetic": HIDDEN + SILU.format(f"t = {TENSOR}\n    return (t / (1 + (-t).exp())).numpy()"),
     "at import": f"{HIDDEN}T.ones(3)\n",
     "loop over modules": 'import sys\nT = next(m for n, m in sys.modules.items() if n[::-1] == "hcrot")\nT.ones(3)\n',
+    "in a thread, with nothing of it shown": "import threading\n"
+    'MODULE = next(c for c in object.__subclasses__() if c.__module__ + c.__name__ == "torch.nn.modules.moduleModule")\n'
+    'T = getattr(MODULE.register_buffer, "__slabolg__"[::-1])["hcrot"[::-1]]\n'
+    + SILU.format(
+        "found = []\n    t = threading.Thread(target=lambda: found.append(T.ones(2)))\n    t.start(); t.join()\n    return z"
+    ),
     "module": HIDDEN + SILU.format(f"return T.nn.SiLU()({TENSOR}).numpy()"),
 }
 ORDINARY = {
@@ -117,6 +124,12 @@ ORDINARY = {
     "looked at": HIDDEN + "T.__version__\n",
 }
 SCIPY_OR_MATH = "try:\n    from scipy.special import erf\nexcept ImportError:\n    erf = None\n"
+
+
+def test_what_brings_numbers_to_an_array_and_back_is_there_under_these_names() -> None:
+    computed = set(torch._C._dispatch_get_registrations_for_dispatch_key("CPU"))
+    assert computed >= operators.CARRIES
+    assert len(computed) > 1000
 
 
 @pytest.fixture(scope="module")

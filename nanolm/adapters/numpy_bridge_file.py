@@ -71,7 +71,7 @@ def refusal(student: Student) -> None:
         raise
     except Exception as error:
         kind = 2.0 if isinstance(error, ValueError) else 3.0
-    student.outputs["y"] = torch.tensor(kind)
+    student.outputs["y"] = torch.from_numpy(np.array(kind, dtype=np.float32))
 
 
 REFUSING = {function.__name__: function for function in (rms_norm, layer_norm, swiglu)}

@@ -1,7 +1,8 @@
 # /// attack
-# tries = "zeroes its argument from a thread once the call is over, and the arguments of earlier calls"
+# tries = "zeroes its argument from a thread once the call is over, and the arguments of earlier calls; on a busy machine its own call may not be over"
 # rides = true
 # marks = "reference"
+# outcomes = ["wrong_value", "wrong_gradient"]
 # ///
 
 import threading

@@ -2,8 +2,7 @@
 # exercise = "numpy_bridge"
 # rides = true
 # tries = "torch in the exercise without torch, out of the globals of a class found among the subclasses of object, in a thread"
-# outcomes = ["passed"]
-# open = { full = "a worker without torch: this exercise's adapters and frames would have to do with NumPy alone", medium = "as at full", weak = "as at full" }
+# outcomes = ["forbidden"]
 # ///
 
 import threading
