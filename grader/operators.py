@@ -38,16 +38,14 @@ KERNELS = {
 
 CARRIES = frozenset(
     {
-        "aten::alias",
         "aten::as_strided",
-        "aten::copy_",
         "aten::empty.memory_format",
         "aten::empty_strided",
         "aten::view",
         "aten::_reshape_alias",
     }
 )
-"""What adapters and frames take to bring numbers from a message to an array and back. Nothing is computed by it."""
+"""What adapters and frames take to bring numbers from a message to an array and back: nothing is computed by it."""
 
 Refuse = Callable[[StudentFault], NoReturn]
 

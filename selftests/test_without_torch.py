@@ -101,6 +101,19 @@ def test_a_file_that_imports_torch_cannot_be_borrowed_from() -> None:
 HIDDEN = 'import sys\nT = sys.modules["".join(["tor", "ch"])]\n'
 SILU = "\n\ndef silu(z):\n    {}\n"
 TENSOR = "T.from_numpy(np.ascontiguousarray(z))"
+FOUND = """
+MODULE = next(c for c in object.__subclasses__() if f"{c.__module__}.{c.__name__}" == "torch.nn.modules.module.Module")
+MODULE_S_TORCH = getattr(MODULE.register_buffer, "__slabolg__"[::-1])["hcrot"[::-1]]
+"""
+THREAD = """
+import threading
+def threaded(function):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(function()))
+    thread.start()
+    thread.join()
+    return found[0]
+"""
 FORBIDDEN = {
     "sigmoid": HIDDEN + SILU.format(f"return z * T.sigmoid({TENSOR}).numpy()"),
     "method": HIDDEN + SILU.format(f"return z * {TENSOR}.sigmoid().numpy()"),
@@ -109,12 +122,7 @@ FORBIDDEN = {
     "arithmetic": HIDDEN + SILU.format(f"t = {TENSOR}\n    return (t / (1 + (-t).exp())).numpy()"),
     "at import": f"{HIDDEN}T.ones(3)\n",
     "loop over modules": 'import sys\nT = next(m for n, m in sys.modules.items() if n[::-1] == "hcrot")\nT.ones(3)\n',
-    "in a thread, with nothing of it shown": "import threading\n"
-    'MODULE = next(c for c in object.__subclasses__() if c.__module__ + c.__name__ == "torch.nn.modules.moduleModule")\n'
-    'T = getattr(MODULE.register_buffer, "__slabolg__"[::-1])["hcrot"[::-1]]\n'
-    + SILU.format(
-        "found = []\n    t = threading.Thread(target=lambda: found.append(T.ones(2)))\n    t.start(); t.join()\n    return z"
-    ),
+    "in a thread": THREAD + FOUND + SILU.format("return threaded(lambda: MODULE_S_TORCH.ones(2))"),
     "module": HIDDEN + SILU.format(f"return T.nn.SiLU()({TENSOR}).numpy()"),
 }
 ORDINARY = {
@@ -127,9 +135,9 @@ SCIPY_OR_MATH = "try:\n    from scipy.special import erf\nexcept ImportError:\n 
 
 
 def test_what_brings_numbers_to_an_array_and_back_is_there_under_these_names() -> None:
-    computed = set(torch._C._dispatch_get_registrations_for_dispatch_key("CPU"))
-    assert computed >= operators.CARRIES
-    assert len(computed) > 1000
+    known = set(torch._C._dispatch_get_registrations_for_dispatch_key("CPU"))
+    assert known >= operators.CARRIES
+    assert len(known - operators.CARRIES) > 1000
 
 
 @pytest.fixture(scope="module")

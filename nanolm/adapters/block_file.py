@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from nanolm.adapters.student import Student, interface_fault
-from nanolm.course_stack import course_stack
+from nanolm.course_stack import take_course_stack
 
 CALLABLES = {
     "pre_norm_step": ("attn", "ffn", "norm1", "norm2"),
@@ -116,8 +116,7 @@ def forward_scale(student: Student) -> None:
 
 def course_forward_scales(student: Student) -> None:
     """`forward_scale` of the course's stack for each placement, each an output under its own name."""
-    h0, weights = course_stack()
-    weights = weights.clone()
+    h0, weights = take_course_stack()
     for placement in PLACEMENTS:
         scale = student.name("forward_scale")(h0.clone(), weights, placement)
         student.output(scale, name=placement, of=f"forward_scale(…, {placement!r})")

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from nanolm.course_stack import course_stack
+from nanolm.course_stack import take_course_stack
 from nanolm.experiments.lab import Lab
 from nanolm.experiments.norms import rms
 from nanolm.experiments.result import Claim, Number, Panel, Result, Table
@@ -27,7 +27,7 @@ def _same(x: Tensor) -> Tensor:
 def forward_scale(lab: Lab) -> Result:
     """RMS of the state through 36 linear steps from one input and one stack of matrices."""
     function = lab.name("block.py", "forward_scale")
-    h0, weights = (tensor.clone() for tensor in course_stack())
+    h0, weights = take_course_stack()
     scales = {placement: function(h0, weights, placement).tolist() for placement in ("none", "pre", "post")}
     shown = (1, 2, 4, 8, 16, 24, 36)
     rows = tuple((str(step), *(f"{scales[placement][step - 1]:.6g}" for placement in scales)) for step in shown)
