@@ -23,7 +23,6 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import torch
-from torch.overrides import TorchFunctionMode
 
 from nanolm.protocol import Outcome, Place, StudentFault
 
@@ -64,7 +63,7 @@ def block(operators: Iterable[str], refuse: Refuse) -> None:
 
 
 def block_everything(refuse: Refuse) -> None:
-    """Have every operator of torch that computes something on this machine end in `refuse`, from whichever thread.
+    """Have every operator of torch that computes with plain tensors end in `refuse`, in whichever thread it is called.
 
     For exercises that are to be written without torch. Takes some 17 ms.
     """
@@ -117,29 +116,6 @@ def _students_line(frame: types.FrameType | None) -> Place | None:
     while frame is not None and not frame.f_code.co_filename.startswith("exercises/"):
         frame = frame.f_back
     return Place(frame.f_code.co_filename, frame.f_lineno) if frame is not None else None
-
-
-class WithoutTorch(TorchFunctionMode):
-    """While this is entered, a function of torch that a line of the submission leads to ends in `refuse`.
-
-    For exercises that are to be written without torch, so that what computes nothing is told as well: this process has
-    imported torch, and a name put together as the code runs finds it in `sys.modules`. Adapters may use torch; no line
-    of the submission is on the stack then. Holds for the thread that enters it, and for functions and methods as Python
-    calls them; what computes is blocked in every thread, by `block_everything`.
-    """
-
-    def __init__(self, refuse: Refuse) -> None:
-        super().__init__()
-        self._refuse = refuse
-
-    def __torch_function__(
-        self, func: Any, types: Iterable[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        """Called in the place of every function and method of torch."""
-        frame = sys._getframe(1)
-        if _students_line(frame) is not None:
-            self._refuse(torch_fault(getattr(func, "__name__", "function"), frame))
-        return func(*args, **(kwargs or {}))
 
 
 def torch_fault(name: str, frame: types.FrameType | None = None) -> StudentFault:
