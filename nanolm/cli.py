@@ -15,6 +15,7 @@ GROUP = "nanolm.commands"
 SUMMARIES = {
     "check": "run the tests on your exercises and print the scoreboard",
     "doctor": "say whether this machine is ready, and what to do if not",
+    "watch": "run an exercise's tests each time you save its file",
     "experiment": "run one of the course's experiments on your exercises",
     "grade": "grade submissions: one table, and a JSON file",
     "regrade": "grade a round again after a change of tests: who gains, who loses, why",
@@ -31,7 +32,7 @@ SUMMARIES = {
 }
 """Every sub-command of the project. Those that are not installed here are the instructors'."""
 
-STUDENTS = ("check", "doctor", "experiment")
+STUDENTS = ("check", "doctor", "experiment", "watch")
 
 
 def commands() -> dict[str, EntryPoint]:
