@@ -94,9 +94,16 @@ class Behaviours:
         self._frames: dict[bytes, bytes] = {}
         self._bytes = 0
 
-    def root(self, test: str, notes: Sequence[str]) -> _Node:
-        """Where a test begins. A verdict repeats the notes that there were before, so they make another tree."""
-        return self._roots.setdefault((test, *notes), _Node())
+    def root(self, place: Hashable) -> _Node | None:
+        """Where a test begins, if anything is known of it."""
+        return self._roots.get(place)
+
+    def made_root(self, place: Hashable) -> _Node:
+        """Where a test begins, from now on."""
+        if place not in self._roots:
+            self._bytes += PLACE_BYTES
+            self._roots[place] = _Node()
+        return self._roots[place]
 
     def kept(self, event: _Event) -> _Event:
         """The event of a new place; a call's frame is the same object for every place that asks it."""
@@ -137,7 +144,7 @@ class Walk:
         self.disturbed = False
         """Whether a call ended in a way that cuts the test: what comes then depends on more than replies."""
         self._tree = tree
-        self._place = test, tuple(notes)
+        self._place = (test, *notes)  # a verdict repeats the notes that there were before: they make another tree
         self._inner = inner
         self._learned = learned
         self._steps: list[_Step] = []
@@ -145,7 +152,7 @@ class Walk:
 
     def down(self) -> Conclusion | None:
         """Follow the tree to its end; None where the test must run to know more."""
-        node: _Node | None = self._tree.root(*self._place)
+        node = self._tree.root(self._place)
         while node is not None and node.event is not None:
             if isinstance(node.event, Conclusion):
                 return node.event
@@ -211,7 +218,7 @@ class Walk:
             self._tree.clear()
         recalled = any(isinstance(step.event, _Recall) for step in self._steps)
         conclusion = Conclusion(verdict, learned if recalled else None, tuple(notes))
-        node = self._tree.root(*self._place)
+        node = self._tree.made_root(self._place)
         for step in self._steps:
             node.event = node.event or self._tree.kept(step.event)
             node = node.after.setdefault(_key(step.answer), _Node())

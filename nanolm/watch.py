@@ -16,7 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from nanolm.check import command as check
-from nanolm.course import EXERCISES, course_above
+from nanolm.check import parse
+from nanolm.course import EXERCISES
 from nanolm.implementation import UnknownImplementation, choose
 
 POLL_SECONDS = 0.2
@@ -33,14 +34,7 @@ def command(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="nanolm watch", description="Run an exercise's tests each time its file is saved. Ctrl-C ends it."
     )
-    parser.add_argument("exercise", nargs="*", metavar="EXERCISE", help=f"only these: {', '.join(EXERCISES)}")
-    options = parser.parse_args(arguments)
-    unknown = [name for name in options.exercise if name not in EXERCISES]
-    if unknown:
-        parser.error(f"unknown exercise {unknown[0]!r}: there are {', '.join(EXERCISES)}")
-    root = course_above(Path.cwd())
-    if root is None:
-        parser.error("there is no tests/ folder here or above: go to the folder of the exercises")
+    options, root = parse(parser, arguments)
     try:
         folder = choose(root).folder
     except UnknownImplementation as error:

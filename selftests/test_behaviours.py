@@ -273,6 +273,7 @@ def test_a_verdict_holds_where_the_same_was_noted_before() -> None:
     tree = Behaviours()
     walked(tree, ONE)
     assert a_walk(tree, NOTHING, "a note").down() is None
+    assert list(tree._roots) == [("a test",)]  # who only looks takes no memory
 
 
 @pytest.mark.parametrize("outcome", [Outcome.FORBIDDEN, Outcome.TIMEOUT, Outcome.CRASHED])
