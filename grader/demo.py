@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from grader.bank import Specimen, read_bank, texts_with
+from grader.stubs import stub_files
 from nanolm.course import exercise_files
 
 MARKER = ".made-by-nanolm-demo"
@@ -94,7 +95,9 @@ def _members(root: Path) -> Iterator[Member]:
         label = "-and-".join(specimen.label for specimen in specimens)
         return Member(prefix + label, texts_with(root, *specimens), form)
 
-    solution, stub = texts_with(root), _texts(root, "exercises")
+    solution = texts_with(root)
+    generated = stub_files(root)  # not what lies in exercises/: somebody may have tried them
+    stub = {name: generated[name] for name in exercise_files()}
     yield Member("reference", solution, "exercises")
     yield Member("stub", stub)
     for number, name in enumerate(MISTAKES):
@@ -108,10 +111,6 @@ def _members(root: Path) -> Iterator[Member]:
     for number, specimen in enumerate(right[::step][:ACCEPTED]):
         yield made(specimen, prefix="right-", form=forms[number % 4])
     yield from _broken(solution, stub)
-
-
-def _texts(root: Path, package: str) -> dict[str, str]:
-    return {name: (root / package / name).read_text(encoding="utf-8") for name in exercise_files()}
 
 
 def _broken(solution: dict[str, str], stub: dict[str, str]) -> Iterator[Member]:

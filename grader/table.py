@@ -115,22 +115,28 @@ def _cause(result: SubmissionResult) -> Text:
 
 
 def _outcomes(members: Sequence[Verdict]) -> str:
-    failed = [verdict.outcome for verdict in members if verdict.outcome is not Outcome.PASSED]
+    told = (Outcome.PASSED, Outcome.NOT_RUN_HERE)
+    failed = [verdict.outcome for verdict in members if verdict.outcome not in told]
     return ", ".join(dict.fromkeys(outcome.value.replace("_", " ") for outcome in failed))
 
 
 def messages(results: Sequence[SubmissionResult]) -> Iterator[Text]:
-    """What each student reads, test by test; tests of an unattempted exercise say nothing."""
+    """What each student reads, test by test, the same words once; what was not attempted or not run says nothing."""
+    silent = (Outcome.PASSED, Outcome.NOT_ATTEMPTED, Outcome.NOT_RUN_HERE)
     for result in results:
+        told: dict[str, str] = {}
         yield Text(f"\n{printable(result.name, MAX_NAME)}: {_score(result)}", style="bold")
         if result.ungradable:
             yield Text(f"  {printable(result.ungradable, 2000)}")
         for note in result.notes:
             yield Text(f"  note: {printable(note, 400)}")
         for verdict in result.verdicts:
-            if verdict.outcome not in (Outcome.PASSED, Outcome.NOT_ATTEMPTED):
-                yield Text(f"\n{verdict.test}: {verdict.outcome.value.replace('_', ' ')}", style="red")
-                yield Text("\n".join(f"  {line}" for line in verdict.message.splitlines()))
+            if verdict.outcome in silent:
+                continue
+            first = told.setdefault(verdict.message, verdict.test)
+            words = verdict.message if first == verdict.test else f"as in {first}"
+            yield Text(f"\n{verdict.test}: {verdict.outcome.value.replace('_', ' ')}", style="red")
+            yield Text("\n".join(f"  {line}" for line in words.splitlines()))
 
 
 def margin_table(rows: Sequence[tuple[str, float, float, str]]) -> Table:
