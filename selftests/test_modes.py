@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -130,6 +131,15 @@ def test_the_bank_fares_alike_in_workers_and_in_one_process(
     assert set(here) == set(remote) == {specimen.name for specimen in BANK}
     assert {name: verdicts for name, verdicts in here.items() if verdicts != remote[name]} == {}
     assert all(remote.values())
+
+
+def test_the_order_of_a_class_changes_nobodys_verdict(remote: dict[str, Summary]) -> None:
+    """What others have answered before decides only which tests need not be run."""
+    mixed = list(BANK)
+    random.Random(0).shuffle(mixed)
+    again = {result.name: summary(result) for result in grade_all(jobs(mixed), SETTINGS)}
+    assert list(again) != list(remote)
+    assert {name: verdicts for name, verdicts in again.items() if verdicts != remote[name]} == {}
 
 
 def test_the_comparison_has_something_to_compare(remote: dict[str, Summary]) -> None:
