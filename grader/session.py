@@ -235,7 +235,7 @@ class GradingSession:
         """Run an exercise's tests; one that the submission answers as an earlier one did has its verdict already."""
         self._run.implementation.backend = submission = SubmissionBackend(job, backend)
         # Where there is no text to run, the file is what decides, not what comes back.
-        recall = recall and exercise.file in job.texts
+        recall = recall and exercise.file in job.texts and exercise.file not in job.problems
         asked = backend if recall and isinstance(backend, AskedBackend) else None
         tree = self._behaviours.setdefault(exercise.id, Behaviours())
         notes = self._run.implementation.notes
@@ -245,6 +245,7 @@ class GradingSession:
             left = EXERCISE_SECONDS - lost
             submission.time_is_up = left < LEAST_SECONDS  # a clock's tick is not worth one more wait
             backend.start_test(max(left, LEAST_SECONDS))
+            began = time.perf_counter()
             self._walk = walk = Walk(tree, item.nodeid, asked, learned(), notes) if asked else None
             submission.inner = walk or backend
             if walk is None or not self._knows(walk, exercise.id):
@@ -254,10 +255,11 @@ class GradingSession:
                     if walk.disturbed:
                         asked = None  # from here on it counts what was lost, and what is not called again
             verdict = self._verdict(item)
+            spent = time.perf_counter() - began  # a verdict's own time leaves out what was asked on the way down
             if verdict.outcome is Outcome.TIMEOUT:
-                lost += max(verdict.seconds, EXERCISE_SECONDS / 10)
+                lost += max(spent, EXERCISE_SECONDS / 10)
             else:
-                lost += max(0.0, verdict.seconds - ORDINARY_SECONDS)
+                lost += max(0.0, spent - ORDINARY_SECONDS)
 
     def _knows(self, walk: Walk, exercise: str) -> bool:
         """Whether a test's verdict follows from answers alone that it had before; it is given then."""

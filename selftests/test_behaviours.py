@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, takewhile
@@ -172,6 +173,34 @@ def test_a_time_out_is_no_answer_to_learn_from(runs: list[str]) -> None:
     assert run_of(runs, "quick")
     assert not run_of(runs, "quicker")
     assert len(told) == len(set(told))
+
+
+def test_a_time_out_on_the_way_down_the_tree_costs_its_exercise_what_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is waited for before the test runs, which then takes no time."""
+    given: list[float] = []
+
+    def hang(number: int, call: Call) -> None:
+        if number == 1 and call.entry == "rms_norm":
+            time.sleep(0.8)
+            raise StudentFault(Outcome.TIMEOUT, "too slow")
+
+    class Watched(Asked):
+        def make(self, texts: Mapping[str, str]) -> FakeWorker:
+            inner = super().make(texts)
+            if len(self.asked) == 2:
+                inner.start_test = given.append  # type: ignore[method-assign, assignment]
+            return inner
+
+    monkeypatch.setattr(session, "EXERCISE_SECONDS", 2.0)
+    graded(Watched(hang), job("known"), job("hangs in its company"))
+    assert given[0] == 2.0
+    assert next(left for left in given if left < 2.0) <= 1.2
+
+
+def test_a_file_that_could_not_be_read_teaches_nothing() -> None:
+    unreadable = job("unreadable", problems={"modules.py": "it cannot be read"})
+    results, _ = graded(Asked(), unreadable, job("right"))
+    assert [result.score for result in results] == [0.0, FULL]
 
 
 def test_trouble_of_ours_is_nothing_to_learn_from() -> None:
