@@ -175,7 +175,8 @@ class Walk:
     def _step(self, event: _Ask | _Recall) -> _Step:
         """The step of the running test that this event is: one from the way down, or the next new one.
 
-        Raises RuntimeError where the test did something else on the same replies: it is no function of them then.
+        Raises StudentFault, as trouble of ours, where the test did something else on the same replies: it is no
+        function of them then. That ends the test, and no `except` in it, or hypothesis, takes it for a wrong value.
         """
         self._repeated += 1
         if self._repeated > len(self._steps):
@@ -183,7 +184,7 @@ class Walk:
         step = self._steps[self._repeated - 1]
         if step.event != event:
             self._tree.clear()
-            raise RuntimeError("a test asked something else on the same replies")
+            raise StudentFault(Outcome.INFRASTRUCTURE, "a test asked something else on the same replies")
         return step
 
     def run(self, call: Call) -> Reply:

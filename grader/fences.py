@@ -1,7 +1,7 @@
 """What a submission may not reach by import: this package and the kit, and torch where an exercise is without it.
 
 Both lie in the same process as a student's code, which could otherwise patch what reports about it, or find torch under
-a name put together as the code runs, in a thread, or with torch's function modes switched off. Code that walks frames
+a name put together as the code runs. Code that walks frames
 or lists the subclasses of `object` still gets there: nothing in one process can stop that.
 """
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -19,11 +20,10 @@ from nanolm.check import command as check
 from nanolm.check import parse
 from nanolm.course import EXERCISES
 from nanolm.implementation import UnknownImplementation, choose
+from nanolm.untrusted import printable
 
 POLL_SECONDS = 0.2
 """Between two looks at the files: asking for their times works on every disk, a network's and a container's too."""
-
-END_SECONDS = 5.0
 
 Stamps = Mapping[str, tuple[int, int]]
 """By file name when it was changed last, in nanoseconds, and its size."""
@@ -39,9 +39,17 @@ def command(arguments: Sequence[str]) -> int:
         folder = choose(root).folder
     except UnknownImplementation as error:
         parser.error(str(error))
-    with suppress(KeyboardInterrupt):
+    for name in ("SIGTERM", "SIGHUP"):  # a closed terminal ends it as Ctrl-C does
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.default_int_handler)
+    try:
         watch(folder, options.exercise or list(EXERCISES), lambda: Trial(root))
-    print("\nno longer watching")
+    except FileNotFoundError as error:
+        print(f"\nno longer watching: {printable(str(error.filename))} is gone", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        with suppress(OSError):  # nobody may be there to read it
+            print("\nno longer watching", flush=True)
     return 0
 
 
@@ -74,13 +82,13 @@ class Trial:
             self._process.stdin.close()
 
     def end(self) -> None:
-        """End it, finished or not."""
-        self._process.terminate()
-        try:
-            self._process.wait(END_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        """End it, finished or not, with all that it started: a student's code may ignore what asks politely."""
+        if self.running:
+            if hasattr(os, "killpg"):
+                os.killpg(self._process.pid, signal.SIGKILL)  # it leads a session of its own
+            else:
+                self._process.kill()
+        self._process.wait()
 
 
 def watch(folder: Path, exercises: Sequence[str], make_trial: Callable[[], Trial]) -> None:

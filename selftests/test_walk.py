@@ -12,6 +12,7 @@ from grader import behaviours
 from grader.behaviours import Behaviours, Conclusion, Walk
 from grader.wire import Frame, Kind, WireError, encode_call
 from nanolm.execution import Executor
+from nanolm.implementation import Implementation, TestCut
 from nanolm.protocol import Call, Outcome, Reply, StudentFault
 from nanolm.sources import TextSource
 from nanolm.verdict import Learned, NamedMistake, Verdict
@@ -46,8 +47,9 @@ def test_a_test_that_asks_something_else_on_the_same_replies_is_found_out() -> N
     walked(tree, ONE)
     walk = a_walk(tree)
     assert walk.down() == Conclusion(PASSED, None, ())
-    with pytest.raises(RuntimeError, match="something else"):
-        walk.run(OTHER)
+    with pytest.raises(TestCut, match="something else") as cut:  # which no hypothesis repeats, and no test catches
+        Implementation(walk).call(OTHER.entry, OTHER.tensors, OTHER.scalars)
+    assert cut.value.fault.outcome is Outcome.INFRASTRUCTURE
     assert a_walk(tree).down() is None
 
 

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -154,14 +155,29 @@ def test_a_process_that_is_ended_before_it_is_told_leaves_nothing() -> None:
     trial.begin(["rmsnorm"])  # nobody reads it
 
 
-def test_a_student_saves_and_sees_and_stops(tmp_path: Path) -> None:
+@dataclass
+class Student:
+    """A student's folder, and `nanolm watch` in it."""
+
+    folder: Path
+    process: subprocess.Popen[bytes]
+
+    @property
+    def printed(self) -> str:
+        return (self.folder / "printed.txt").read_text("utf-8")
+
+    def save(self, text: str) -> None:
+        (self.folder / "exercises" / "modules.py").write_text(text, "utf-8")
+
+
+@pytest.fixture
+def student(tmp_path: Path) -> Iterator[Student]:
     for name in ("exercises", "tests"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "conftest.py"):
         shutil.copy(ROOT / name, tmp_path)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("NANOLM_", "PYTEST_", "CI"))}
-    printed = tmp_path / "printed.txt"
-    with printed.open("w", encoding="utf-8") as out:
+    with (tmp_path / "printed.txt").open("w", encoding="utf-8") as out:
         process = subprocess.Popen(
             [sys.executable, "-m", "nanolm.cli", "watch", "rmsnorm"],
             cwd=tmp_path,
@@ -171,16 +187,57 @@ def test_a_student_saves_and_sees_and_stops(tmp_path: Path) -> None:
             # In a job of the background Ctrl-C is ignored, and what is ignored stays so in a child.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
-    try:
-        until(lambda: "rmsnorm" in printed.read_text("utf-8") and "not attempted" in printed.read_text("utf-8"))
-        (tmp_path / "exercises" / "modules.py").write_text(SOLUTION, "utf-8")
-        until(lambda: "14.0 / 14.0" in printed.read_text("utf-8"))
-        process.send_signal(signal.SIGINT)
-        assert process.wait(PATIENCE) == 0
-    finally:
-        process.kill()
-    text = printed.read_text("utf-8")
+    yield Student(tmp_path, process)
+    process.kill()
+    process.wait()
+
+
+def test_a_student_saves_and_sees_and_stops(student: Student) -> None:
+    until(lambda: "rmsnorm" in student.printed and "not attempted" in student.printed)
+    student.save(SOLUTION)
+    until(lambda: "14.0 / 14.0" in student.printed)
+    student.process.send_signal(signal.SIGINT)
+    assert student.process.wait(PATIENCE) == 0
+    text = student.printed
     assert text.startswith("watching exercises/modules.py; Ctrl-C ends it\n")
     assert text.endswith("no longer watching\n")
     assert text.count("scoreboard: exercises") == 2
     assert not any(word in text for word in ("Traceback", "warning"))
+
+
+STUBBORN = """
+import os, signal
+for name in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+    signal.signal(name, signal.SIG_IGN)
+with open("pid.txt", "w") as file:
+    file.write(str(os.getpid()))
+while True:
+    pass
+"""
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_nothing_goes_on_when_the_terminal_is_closed(student: Student, name: str) -> None:
+    student.save(STUBBORN)
+    pid = student.folder / "pid.txt"
+    until(lambda: pid.exists() and bool(pid.read_text()))
+    student.process.send_signal(getattr(signal, name))
+    assert student.process.wait(PATIENCE) == 0
+    assert not alive(int(pid.read_text()))
+
+
+def test_a_folder_that_is_gone_is_named(student: Student) -> None:
+    until(lambda: "scoreboard" in student.printed)
+    moved = (student.folder / "printed.txt").rename(student.folder.with_name("moved.txt"))
+    shutil.rmtree(student.folder)
+    assert student.process.wait(PATIENCE) == 1
+    assert f"{student.folder} is gone" in moved.read_text("utf-8")
+    assert "Traceback" not in moved.read_text("utf-8")
