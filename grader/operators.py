@@ -35,17 +35,6 @@ KERNELS = {
 }
 """For each operator of aten the dispatch keys whose kernels compute it on this machine."""
 
-CARRIES = frozenset(
-    {
-        "aten::as_strided",
-        "aten::empty.memory_format",
-        "aten::empty_strided",
-        "aten::view",
-        "aten::_reshape_alias",
-    }
-)
-"""What adapters and frames take to bring numbers from a message to an array and back: nothing is computed by it."""
-
 Refuse = Callable[[StudentFault], NoReturn]
 
 
@@ -57,25 +46,8 @@ def block(operators: Iterable[str], refuse: Refuse) -> None:
     with _library("aten") as library:
         for name in names:
             for key in KERNELS[name]:
-                library.impl(name, key, _kernel(name, _fault, refuse))
+                library.impl(name, key, _kernel(name, refuse))
     _block_decompositions(names)
-    _block_static_runtime()
-
-
-def block_everything(refuse: Refuse) -> None:
-    """Have every operator of torch that computes with plain tensors end in `refuse`, in whichever thread it is called.
-
-    For exercises that are to be written without torch. Takes some 17 ms.
-    """
-    operators: dict[str, list[str]] = {}
-    for operator in torch._C._dispatch_get_registrations_for_dispatch_key("CPU"):
-        if operator not in CARRIES:
-            namespace, _, name = operator.partition("::")
-            operators.setdefault(namespace, []).append(name)
-    for namespace, names in operators.items():
-        with _library(namespace) as library:
-            for name in names:
-                library.impl(name, "CPU", _kernel(name.partition(".")[0], torch_fault, refuse))
     _block_static_runtime()
 
 
@@ -91,18 +63,16 @@ def _library(namespace: str) -> Iterator[Any]:
         yield library
 
 
-def _kernel(
-    name: str, fault: Callable[[str, types.FrameType | None], StudentFault], refuse: Refuse
-) -> Callable[..., NoReturn]:
+def _kernel(name: str, refuse: Refuse) -> Callable[..., NoReturn]:
     def blocked(*arguments: Any, **named: Any) -> NoReturn:
-        refuse(fault(name, sys._getframe(1)))
+        refuse(_fault(name, sys._getframe(1)))
 
     return blocked
 
 
 def _fault(name: str, frame: types.FrameType | None) -> StudentFault:
     """The fault of a call, with the student's line where one is on the stack: a thread of torch's code has none."""
-    place = _students_line(frame)
+    place = students_line(frame)
     where = f"{place.file} line {place.line}" if place is not None else "this code"
     return StudentFault(
         Outcome.FORBIDDEN,
@@ -111,22 +81,11 @@ def _fault(name: str, frame: types.FrameType | None) -> StudentFault:
     )
 
 
-def _students_line(frame: types.FrameType | None) -> Place | None:
+def students_line(frame: types.FrameType | None) -> Place | None:
     """The innermost line of the submission that this frame was called from."""
     while frame is not None and not frame.f_code.co_filename.startswith("exercises/"):
         frame = frame.f_back
     return Place(frame.f_code.co_filename, frame.f_lineno) if frame is not None else None
-
-
-def torch_fault(name: str, frame: types.FrameType | None = None) -> StudentFault:
-    """The fault of an exercise without torch in which the submission, which the frame was called from, uses it."""
-    place = _students_line(frame or sys._getframe(1))
-    where = f"{place.file} line {place.line}" if place is not None else "this code"
-    message = (
-        f"{where} calls torch's {name}: this exercise is written with NumPy and the standard library alone, "
-        "without torch."
-    )
-    return StudentFault(Outcome.FORBIDDEN, message, place=place)
 
 
 def _block_decompositions(names: list[str]) -> None:

@@ -35,6 +35,8 @@ from grader.schema import (
     Row,
     Table,
 )
+from nanolm.adapters import ENTRIES
+from nanolm.from_scratch import WITHOUT_TORCH
 from nanolm.protocol import Call, Fact, Outcome, Place, Reply, Scalar, StudentFault
 
 __all__ = [
@@ -267,10 +269,11 @@ def decode_load(frame: Frame) -> dict[str, str]:
 
 
 def decode_call(frame: Frame) -> Call:
-    """The call of a call frame, its tensors laid out as they were."""
+    """The call of a call frame, its tensors laid out as they were; NumPy's arrays where torch may not run."""
     with _refusing():
         body = _body(frame, Kind.CALL, CallBody)
-        tensors = arrays.decode(frame.arrays)
+        decode = arrays.decode_arrays if ENTRIES[body.entry].exercise in WITHOUT_TORCH else arrays.decode
+        tensors: dict[str, Any] = dict(decode(frame.arrays))
         for name, strides in body.strides.items():
             tensors[name] = arrays.with_strides(tensors[name], strides)
         groups = _split(tensors, ("tensors", "upstream"))

@@ -20,7 +20,7 @@ from typing import NoReturn
 import numpy as np
 import torch
 
-from grader import fences, linux, operators
+from grader import linux, operators
 from grader.sandbox.canaries import try_all
 from grader.sandbox.lockdown import Confinement, lock_down
 from grader.wire import (
@@ -33,6 +33,7 @@ from grader.wire import (
     encode_ready,
     encode_reply,
 )
+from grader.without_torch import WithoutTorch
 from nanolm.adapters import ENTRIES
 from nanolm.execution import Executor
 from nanolm.from_scratch import FORBIDDEN_OPERATORS, WITHOUT_TORCH
@@ -62,7 +63,7 @@ def main(
     allowance: Allowance,
     confinement: Confinement,
     parent: int,
-    fence: fences.TorchFence,
+    without_torch: WithoutTorch,
     canaries: list[str] | None = None,
 ) -> None:
     """Become a worker; called in the fork, returns when the grader hangs up, or when the canaries have been tried."""
@@ -79,7 +80,7 @@ def main(
     connection = socket.socket(fileno=SOCKET_FD)
     lock_down(confinement, allowance.scratch)
     if canaries is None:
-        serve(connection, fence)
+        serve(connection, without_torch)
         return
     for result in try_all(canaries, allowance.scratch):
         connection.sendall(json.dumps(result).encode() + b"\n")
@@ -116,7 +117,7 @@ def _limit(allowance: Allowance) -> None:
                 raise  # elsewhere some limits cannot be set, and isolation is reported as weak anyway
 
 
-def serve(connection: socket.socket, fence: fences.TorchFence) -> None:
+def serve(connection: socket.socket, without_torch: WithoutTorch) -> None:
     """Load the submission's texts, say so, then answer every call in turn."""
     inbox = Inbox()
     load = _receive(connection, inbox)
@@ -125,7 +126,7 @@ def serve(connection: socket.socket, fence: fences.TorchFence) -> None:
     source = TextSource(decode_load(load))
     source.install()
     executor = Executor(source)
-    guard = Guard(connection, fence)
+    guard = Guard(connection, without_torch)
     connection.sendall(encode_ready())
     while (frame := _receive(connection, inbox)) is not None:
         call = decode_call(frame)
@@ -140,9 +141,9 @@ class Guard:
     grader at once and ends this process: no code of the submission can catch that, and the grader remembers it.
     """
 
-    def __init__(self, connection: socket.socket, fence: fences.TorchFence) -> None:
+    def __init__(self, connection: socket.socket, without_torch: WithoutTorch) -> None:
         self._connection = connection
-        self._fence = fence
+        self._without_torch = without_torch
         self._sequence = 0
         self._blocked: set[str] = set()
 
@@ -154,8 +155,7 @@ class Guard:
             self._blocked.add(exercise)
             operators.block(FORBIDDEN_OPERATORS.get(exercise, ()), self._refuse)
             if exercise in WITHOUT_TORCH:
-                operators.block_everything(self._refuse)
-                self._fence.put_up(lambda name: self._refuse(operators.torch_fault(name)))
+                self._without_torch.begin(self._refuse)
 
     def _refuse(self, fault: StudentFault) -> NoReturn:
         try:
@@ -167,7 +167,7 @@ class Guard:
 
 def answer(executor: Executor, call: Call, sequence: int) -> bytes:
     """Carry out one call; a result that cannot be sent is a fault like any other."""
-    _seed()
+    _seed(torch_too=ENTRIES[call.entry].exercise not in WITHOUT_TORCH)
     try:
         try:
             return encode_reply(executor.execute(call), sequence)
@@ -187,9 +187,10 @@ def answer(executor: Executor, call: Call, sequence: int) -> bytes:
             return encode_fault(StudentFault(fault.outcome, "(its message could not be read)"), sequence)
 
 
-def _seed() -> None:
+def _seed(*, torch_too: bool) -> None:
     """The same random numbers for every call, whichever worker takes it and whatever ran before."""
-    torch.default_generator.manual_seed(SEED)  # torch.manual_seed asks every accelerator too: 90 µs instead of 1
+    if torch_too:
+        torch.default_generator.manual_seed(SEED)  # torch.manual_seed asks every accelerator too: 90 µs instead of 1
     random.seed(SEED)
     np.random.seed(SEED)
 

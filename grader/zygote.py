@@ -38,6 +38,7 @@ from grader.control import (
 )
 from grader.sandbox import Level, bubblewrap
 from grader.sandbox.lockdown import Confinement
+from grader.without_torch import WithoutTorch
 from nanolm.course_stack import course_stack
 
 PRELOADED = (
@@ -59,12 +60,12 @@ def main(control_fd: int) -> None:
     wire.warm_up()
     course_stack()
     linux.adopt_orphans()
-    fence = fences.TorchFence()
+    without_torch = WithoutTorch()
     fences.hide_the_house()
     gc.collect()
     gc.freeze()  # a collection in a worker then leaves these pages shared
     linux.collapse_pages()
-    nursery = Nursery(ControlChannel(socket.socket(fileno=control_fd)), fence)
+    nursery = Nursery(ControlChannel(socket.socket(fileno=control_fd)), without_torch)
     try:
         nursery.serve()
     finally:
@@ -82,9 +83,9 @@ def _ask_for_the_processor() -> None:
 class Nursery:
     """Carries out the grader's requests, one at a time."""
 
-    def __init__(self, control: ControlChannel, fence: fences.TorchFence) -> None:
+    def __init__(self, control: ControlChannel, without_torch: WithoutTorch) -> None:
         self.control = control
-        self._fence = fence
+        self._without_torch = without_torch
         self.workers: dict[int, Path] = {}
         self._confinement: Confinement | None = None
         self._scratch = Path()
@@ -144,7 +145,9 @@ class Nursery:
             code = worker.SETUP_FAILED
             try:
                 allowance = worker.Allowance(own, request.memory_bytes, request.cpu_backstop)
-                worker.main(connection_fd, output_fd, allowance, confinement, parent, self._fence, request.canaries)
+                worker.main(
+                    connection_fd, output_fd, allowance, confinement, parent, self._without_torch, request.canaries
+                )
                 code = 0
             except BaseException:
                 traceback.print_exc()

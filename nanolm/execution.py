@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-import torch
+import numpy as np
 from torch import Tensor
 
 from nanolm.adapters import ENTRIES
 from nanolm.adapters.student import Student
 from nanolm.course import EXERCISES
 from nanolm.from_scratch import check_source, imported_files
+from nanolm.layout import copy_with_strides
 from nanolm.protocol import PLAIN, Call, Outcome, Place, Reply, StudentFault
 from nanolm.sources import MissingFile, Source, display_name
 
@@ -47,7 +49,7 @@ class Executor:
         file = EXERCISES[entry.exercise].file
         if (fault := self.from_scratch_fault(entry.exercise)) is not None:
             raise fault
-        tensors = {name: copy_with_strides(tensor) for name, tensor in call.tensors.items()}
+        tensors: dict[str, Any] = {name: copy_with_strides(tensor) for name, tensor in call.tensors.items()}
         leaves: dict[str, Tensor] = {}
         if call.upstream:
             leaves = {name: value.requires_grad_() for name, value in tensors.items() if value.is_floating_point()}
@@ -73,8 +75,8 @@ class Executor:
         except BaseException as error:
             raise self._fault(error, entry.exercise, file) from error
         if call.return_arguments:
-            reply.arguments = {name: tensor.detach() for name, tensor in tensors.items()}
-        reply.tensors = {name: tensor.detach() for name, tensor in reply.tensors.items()}
+            reply.arguments = _detached(tensors)
+        reply.tensors = _detached(reply.tensors)
         return reply
 
     def from_scratch_fault(self, exercise: str) -> StudentFault | None:
@@ -153,12 +155,8 @@ def _shown(filename: str | None, file: str) -> str:
     return display_name((filename or file).replace("\\", "/").rpartition("/")[2])
 
 
-def copy_with_strides(tensor: Tensor) -> Tensor:
-    """A copy with the same strides: a non-contiguous argument stays non-contiguous."""
-    if tensor.is_contiguous():
-        return tensor.detach().clone()
-    copy = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device)
-    return copy.copy_(tensor.detach())
+def _detached(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value if isinstance(value, np.ndarray) else value.detach() for name, value in values.items()}
 
 
 def _gradients(outputs: dict[str, Tensor], leaves: dict[str, Tensor], call: Call) -> dict[str, Tensor]:

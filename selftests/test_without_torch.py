@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from grader import operators
 from grader.bank import given
 from grader.job import Job
 from grader.pool import grade_all
@@ -132,12 +131,6 @@ ORDINARY = {
     "looked at": HIDDEN + "T.__version__\n",
 }
 SCIPY_OR_MATH = "try:\n    from scipy.special import erf\nexcept ImportError:\n    erf = None\n"
-
-
-def test_what_brings_numbers_to_an_array_and_back_is_there_under_these_names() -> None:
-    known = set(torch._C._dispatch_get_registrations_for_dispatch_key("CPU"))
-    assert known >= operators.CARRIES
-    assert len(known - operators.CARRIES) > 1000
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """Adapters of `numpy_bridge.py`: its functions get NumPy arrays and give NumPy arrays.
 
-Tensors are what crosses a process border; here, beside the student's code, each becomes an array over the same memory,
-strides kept, so that a change in place is seen on the tensor.
+Tests have tensors; here, beside the student's code, each is an array over the same memory, strides kept. Nothing here
+calls torch: a grader's worker takes it away before the first line of such an exercise, and has arrays from the start.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import torch
 
 from nanolm.adapters.student import Student, interface_fault
+from nanolm.layout import Array
 from nanolm.protocol import Outcome, StudentFault
 
 OPTIONS = ("alpha", "gate_limit", "up_limit", "shift_up")
@@ -71,7 +71,7 @@ def refusal(student: Student) -> None:
         raise
     except Exception as error:
         kind = 2.0 if isinstance(error, ValueError) else 3.0
-    student.outputs["y"] = torch.from_numpy(np.array(kind, dtype=np.float32))
+    student.output_array(np.array(kind, dtype=np.float32))
 
 
 REFUSING = {function.__name__: function for function in (rms_norm, layer_norm, swiglu)}
@@ -79,7 +79,7 @@ REFUSING = {function.__name__: function for function in (rms_norm, layer_norm, s
 
 def _norm(student: Student, name: str, *parameters: str) -> None:
     """A norm, everything by position: None stands for what is left out before something that is given."""
-    given: list[Any] = [student.tensors[key].numpy() if key in student.tensors else None for key in parameters]
+    given: list[Any] = [student.array(key) if key in student.tensors else None for key in parameters]
     given.append(student.scalars.get("eps"))
     while given and given[-1] is None:
         given.pop()
@@ -91,7 +91,7 @@ def _call(
 ) -> None:
     """Call the student's function with arrays; one that cannot be called like this is a wrong interface."""
     function = student.name(name)
-    arguments = [*(student.tensors[tensor].numpy() for tensor in tensors), *more]
+    arguments = [*(student.array(tensor) for tensor in tensors), *more]
     named = options or {}
     try:
         inspect.signature(function).bind(*arguments, **named)
@@ -102,11 +102,11 @@ def _call(
     # A warning costs nothing: none is printed, and no setting of the student's or of pytest's makes an error of it.
     with np.errstate(all="ignore"):
         value = function(*arguments, **named)
-    student.output(_as_tensor(value, name), of=name)
+    student.output_array(_floating(value, name))
 
 
-def _as_tensor(value: Any, name: str) -> torch.Tensor:
-    """A floating-point array as a tensor; anything else is a fault that says what came instead."""
+def _floating(value: Any, name: str) -> Array:
+    """A copy of a floating-point array; anything else is a fault that says what came instead."""
     if value is None:
         raise interface_fault(f"{name} returned nothing (None): is a `return` missing?")
     if not isinstance(value, np.ndarray | np.generic):
@@ -116,4 +116,4 @@ def _as_tensor(value: Any, name: str) -> torch.Tensor:
         raise StudentFault(
             Outcome.WRONG_DTYPE, f"{name} returned an array of dtype {array.dtype}, not of a floating-point dtype"
         )
-    return torch.from_numpy(np.array(array, dtype=array.dtype.newbyteorder("="), order="C"))
+    return np.array(array, dtype=array.dtype.newbyteorder("="), order="C")

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from nanolm.layout import Array
 from nanolm.protocol import PLAIN, Conditions, Fact, Outcome, Reply, Scalar, StudentFault
 
 CONSTRUCTION_SEED = 20260
@@ -82,6 +84,15 @@ class Student:
         if value.layout is not torch.strided or value.is_meta or value.is_quantized:
             raise interface_fault(f"{of} returned a tensor without plain numbers in it (sparse, quantised or meta)")
         self.outputs[name] = value.as_subclass(Tensor)
+
+    def array(self, name: str) -> Array:
+        """A tensor argument as NumPy's array over the same memory, so that a change in place is seen on it."""
+        return np.asarray(self.tensors[name])  # a worker without torch has an array there already
+
+    def output_array(self, value: Array, *, name: str = "y") -> None:
+        """Take one result of an exercise without torch: as a tensor where tensors were given, else as it is."""
+        arrays = any(isinstance(given, np.ndarray) for given in self.tensors.values())
+        self.outputs[name] = value if arrays else torch.from_numpy(value)  # type: ignore[assignment]
 
     def build(self, class_name: str, *arguments: Scalar, seed: int = CONSTRUCTION_SEED) -> nn.Module:
         """Construct the student's module; memory that it leaves uninitialised is filled with NaN."""
