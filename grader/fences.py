@@ -1,8 +1,8 @@
 """What a submission may not reach by import: this package and the kit, and torch where an exercise is without it.
 
 Both lie in the same process as a student's code, which could otherwise patch what reports about it, or find torch under
-a name put together as the code runs. Code that walks frames
-or lists the subclasses of `object` still gets there: nothing in one process can stop that.
+a name put together as the code runs. Code that walks frames or lists the subclasses of `object` still gets there: of
+what it finds, `grader.without_torch` makes torch useless.
 """
 
 from __future__ import annotations
@@ -73,10 +73,10 @@ class TorchFence:
 
             def __getattr__(self, name: str) -> Any:
                 if not (name.startswith("__") and name.endswith("__")):
-                    asking, direct = _asking(sys._getframe(1))
-                    if asking is None or (asking.startswith("exercises/") and not direct):
+                    file, direct = asking(sys._getframe(1))
+                    if file is None or (file.startswith("exercises/") and not direct):
                         raise AttributeError(name)  # the standard library looks through all modules now and then
-                    if asking.startswith("exercises/"):
+                    if file.startswith("exercises/"):
                         refuse(f"{real.__name__}.{name}")
                 return getattr(real, name)
 
@@ -93,7 +93,7 @@ class TorchFence:
         self._refuse(name)
 
 
-def _asking(frame: types.FrameType | None) -> tuple[str | None, bool]:
+def asking(frame: types.FrameType | None) -> tuple[str | None, bool]:
     """The file of the innermost frame outside the standard library, and whether that is the innermost of all."""
     direct = True
     while frame is not None:

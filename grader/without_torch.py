@@ -6,6 +6,9 @@ executable pages of its libraries lose the right to be executed, and nothing tha
 nor an interpreter of torch's own, in any thread. A jump into them is a fault of the processor that ends in `refuse`,
 with the student's line; one anywhere else ends the process as it always does.
 
+Native calls could give the pages their right back. `ctypes` is no part of NumPy and the standard library as the rule
+means them, and a submission's line that uses it, under whatever name, ends in `refuse` as well.
+
 The worker itself goes on without torch: `grader.arrays` and the adapters of such an exercise know NumPy's arrays.
 Linux only: elsewhere the pages cannot be found, and isolation is `weak` there anyway.
 """
@@ -23,7 +26,7 @@ from typing import NoReturn
 
 import torch
 
-from grader.fences import TorchFence
+from grader.fences import TorchFence, asking
 from grader.operators import students_line
 from nanolm.protocol import Outcome, StudentFault
 
@@ -32,6 +35,11 @@ PROT_READ = 1
 SA_SIGINFO, SA_RESETHAND = 0x4, 0x80000000
 FAULTING_ADDRESS = 16
 """Where siginfo_t has it, on 64-bit Linux."""
+
+NATIVE = frozenset(
+    {"ctypes.dlopen", "ctypes.dlsym", "ctypes.cdata", "ctypes.string_at", "ctypes.wstring_at", "ctypes.call_function"}
+)
+"""Python's audit events (PEP 578) of whoever reaches beyond Python; a hook for them cannot be taken out again."""
 
 Refuse = Callable[[StudentFault], NoReturn]
 
@@ -67,7 +75,14 @@ class WithoutTorch:
         for begin, end in self.pages:
             if libc.mprotect(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), ctypes.c_int(PROT_READ)) != 0:
                 raise OSError(ctypes.get_errno(), "mprotect")
+        sys.addaudithook(self._audit)
         self._fence.put_up(lambda name: refuse(torch_fault(name)))
+
+    def _audit(self, event: str, _arguments: object) -> None:
+        if event in NATIVE and self._refuse is not None:
+            file, _ = asking(sys._getframe(1))
+            if file is not None and file.startswith("exercises/"):
+                self._refuse(_fault("uses ctypes: it leads round the from-scratch rule.", sys._getframe(1)))
 
     def _on_fault(self, _signal: int, info: int, _context: int) -> None:
         """The signal's handler, in the thread that jumped, which holds Python's lock as Python's own code does."""
@@ -79,13 +94,14 @@ class WithoutTorch:
 
 def torch_fault(name: str, frame: types.FrameType | None = None) -> StudentFault:
     """The fault of an exercise without torch in which the submission, which the frame was called from, uses it."""
-    place = students_line(frame or sys._getframe(1))
+    what = f"calls torch's {name}: this exercise is written with NumPy and the standard library alone, without torch."
+    return _fault(what, frame or sys._getframe(1))
+
+
+def _fault(what: str, frame: types.FrameType) -> StudentFault:
+    place = students_line(frame)
     where = f"{place.file} line {place.line}" if place is not None else "this code"
-    message = (
-        f"{where} calls torch's {name}: this exercise is written with NumPy and the standard library alone, "
-        "without torch."
-    )
-    return StudentFault(Outcome.FORBIDDEN, message, place=place)
+    return StudentFault(Outcome.FORBIDDEN, f"{where} {what}", place=place)
 
 
 def _executable_below(folder: str) -> list[tuple[int, int]]:

@@ -101,8 +101,9 @@ HIDDEN = 'import sys\nT = sys.modules["".join(["tor", "ch"])]\n'
 SILU = "\n\ndef silu(z):\n    {}\n"
 TENSOR = "T.from_numpy(np.ascontiguousarray(z))"
 FOUND = """
-MODULE = next(c for c in object.__subclasses__() if f"{c.__module__}.{c.__name__}" == "torch.nn.modules.module.Module")
-MODULE_S_TORCH = getattr(MODULE.register_buffer, "__slabolg__"[::-1])["hcrot"[::-1]]
+import sys
+FENCE = vars(type(sys.modules["hcrot"[::-1]]))["__getattr__"]
+REAL = next(cell.cell_contents for cell in FENCE.__closure__ if isinstance(cell.cell_contents, type(sys)))
 """
 THREAD = """
 import threading
@@ -121,7 +122,9 @@ FORBIDDEN = {
     "arithmetic": HIDDEN + SILU.format(f"t = {TENSOR}\n    return (t / (1 + (-t).exp())).numpy()"),
     "at import": f"{HIDDEN}T.ones(3)\n",
     "loop over modules": 'import sys\nT = next(m for n, m in sys.modules.items() if n[::-1] == "hcrot")\nT.ones(3)\n',
-    "in a thread": THREAD + FOUND + SILU.format("return threaded(lambda: MODULE_S_TORCH.ones(2))"),
+    "in a thread": THREAD + FOUND + SILU.format("return threaded(lambda: REAL.ones(2))"),
+    "an attribute in C": f"{FOUND}REAL.float32.itemsize\n",
+    "native calls": "import sys\nsys.modules['sepytc'[::-1]].CDLL(None)\n",
     "module": HIDDEN + SILU.format(f"return T.nn.SiLU()({TENSOR}).numpy()"),
 }
 ORDINARY = {
@@ -136,6 +139,8 @@ SCIPY_OR_MATH = "try:\n    from scipy.special import erf\nexcept ImportError:\n 
 @pytest.fixture(scope="module")
 def graded() -> dict[str, SubmissionResult]:
     texts = {name: SOLUTION + more for name, more in (FORBIDDEN | ORDINARY).items()}
+    deaf = "import signal\nsignal.signal(signal.SIGSEGV, signal.SIG_IGN)\n" + FOUND
+    texts["deaf to faults"] = SOLUTION + deaf + SILU.format("return REAL.from_numpy(z).sigmoid().numpy() * z")
     texts["scipy or math"] = SOLUTION.replace("math\n", f"math\n\n{SCIPY_OR_MATH}", 1)
     texts["scipy"] = SOLUTION.replace("import math\n", "import math\n\nfrom scipy.special import erf\n")
     jobs = [Job(name, given(ROOT) | {"numpy_bridge.py": text}) for name, text in texts.items()]
@@ -151,7 +156,15 @@ def test_every_test_is_forbidden_once_torch_computes(name: str, graded: dict[str
     assert sum(verdict.score for verdict in verdicts) == 0
     assert {verdict.message for verdict in verdicts} == {verdicts[0].message}
     assert "exercises/numpy_bridge.py line " in verdicts[0].message
-    assert "written with NumPy and the standard library alone" in verdicts[0].message
+    why = "leads round the from-scratch rule" if name == "native calls" else "NumPy and the standard library alone"
+    assert why in verdicts[0].message
+
+
+def test_deaf_to_faults_nothing_is_computed_either(graded: dict[str, SubmissionResult]) -> None:
+    outcomes = {verdict.outcome for verdict in graded["deaf to faults"].verdicts}
+    assert Outcome.CRASHED in outcomes
+    assert outcomes <= {Outcome.CRASHED, Outcome.PASSED}, "tests that never ask for silu have a right answer"
+    assert "signal 11" in next(v for v in graded["deaf to faults"].verdicts if v.outcome is Outcome.CRASHED).message
 
 
 @pytest.mark.parametrize("name", [*ORDINARY, "scipy or math"])
