@@ -146,7 +146,10 @@ def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     levels = ", ".join(sorted({result.isolation for result in results if result.isolation})) or "none needed"
     for remark in remarks:
         out.print(remark)
-    out.print(f"{len(results)} submissions in {seconds:.1f} s; {ungradable} could not be graded. Isolation: {levels}.")
+    many = f"{len(results)} submission{'s' if len(results) != 1 else ''}"
+    out.print(f"{many} in {seconds:.1f} s; {ungradable} could not be graded. Isolation: {levels}.")
+    if (noted := sum(bool(result.notes) for result in results)) and not options.messages:
+        out.print(f"There are notes on {noted} of them: --messages shows them.")
     if options.json:
         try:
             write_json(options.json, grade_data(results))

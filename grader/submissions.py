@@ -17,6 +17,7 @@ from pathlib import Path
 from grader.archives import MAX_ARCHIVE_BYTES, ZipTree
 from grader.notebooks.reading import FromNotebooks, Handed, read_notebooks
 from grader.notebooks.released import Released, is_notebook
+from grader.oddities import odd_notes
 from grader.places import ARCHIVE_SUFFIXES, EXERCISES, exercise_file_for, locate, locate_notebooks
 from grader.sourcetext import Unreadable, decode_source
 from grader.trees import (
@@ -86,7 +87,7 @@ def read_submission(
     except Unreadable as error:
         return Submission(shown, path, {}, {}, (), str(error), found)
     ungradable = None if files else " ".join(problems[file] for file in wanted if file in problems)
-    return Submission(shown, path, files, problems, tuple(notes), ungradable, found)
+    return Submission(shown, path, files, problems, (*notes, *odd_notes(files)), ungradable, found)
 
 
 _Contents = tuple[dict[str, str], dict[str, str], list[str]]
