@@ -1,7 +1,7 @@
 # /// attack
 # tries = "right only for an input that has been seen before, in this process or in its folder's files"
 # rides = true
-# marks = 5
+# marks = 3.5
 # outcomes = ["passed", "exception", "wrong_value", "wrong_gradient"]
 # ///
 
@@ -12,7 +12,7 @@ SEEN = set()
 
 class RMSNorm(RMSNorm):
     def forward(self, x):
-        key = str(hash((tuple(x.shape), float(x.double().sum()))))
+        key = str(hash((tuple(x.shape), *x.detach().double().flatten().tolist())))
         mark = pathlib.Path(f"seen-{key}")
         again = key in SEEN or mark.exists()
         SEEN.add(key)
