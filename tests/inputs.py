@@ -33,6 +33,16 @@ def centred_rows(rng: np.random.Generator, *shape: int) -> Tensor:
     return tensor(x * sizes[..., None])
 
 
+def near(rng: np.random.Generator, values: object) -> Array:
+    """The values, each times a factor of its own between 0.8 and 1.25: a worked example's sister, another every round.
+
+    Signs, zeros, shape and the order of size of each value stay, so that it shows what the example shows; a table of
+    the example's own numbers does not hold it.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    return array * rng.uniform(0.8, 1.25, array.shape)
+
+
 def gains(rng: np.random.Generator, width: int) -> Tensor:
     """Gains from U(0.5, 2), none alike: at ones a forgotten gain cannot be seen."""
     return tensor(rng.uniform(0.5, 2.0, width))
