@@ -6,6 +6,8 @@ question. A floor of at most 1e-6 under b is right everywhere: where b is tiny, 
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 import torch
@@ -29,6 +31,8 @@ ROOT = (
 POSITIVE = ("raw-b", "not-softplus")
 AFFINE = ("forgotten-beta", "forgotten-gamma", "beta-scaled", "gamma-plus-one")
 
+FAR_AND_NEAR = np.array([[-1e4, -300.0, -4.0, -1.0, -0.25, -0.01, 0.0], [0.0, 0.01, 0.25, 1.0, 4.0, 300.0, 1e4]])
+BESIDE_ZERO = np.array([[[-2.0, -0.3, -0.01, 0.0, 0.01, 0.3, 2.0]]])
 FLOOR = 1e-6
 """The largest floor under b that the exercise admits."""
 
@@ -75,12 +79,11 @@ def expected(given: Arguments) -> Array:
 
 
 @pytest.mark.graded("elementwise", points=0.5, catches=(*SQUASHING, "overflowing-tanh"))
-def test_elementwise_dyt_curve(dyt: CurveCalls) -> None:
-    """The curve between zero and far out, bent early (alpha = 1.5) and late (0.4)."""
-    x = np.array([[-1e4, -300.0, -4.0, -1.0, -0.25, -0.01, 0.0], [0.0, 0.01, 0.25, 1.0, 4.0, 300.0, 1e4]])
-    for alpha in (1.5, 0.4):
+def test_elementwise_dyt_curve(dyt: CurveCalls, rng: np.random.Generator) -> None:
+    """The curve between zero and far out, bent early (alpha = 1.5), late (0.4) and upside down (-0.7)."""
+    for alpha, x in product((1.5, 0.4, -0.7), (FAR_AND_NEAR, inputs.near(rng, FAR_AND_NEAR))):
         given = arguments("alpha", alpha, inputs.tensor(x[None]))
-        of = f"DyT(7)(x from -1e4 to 1e4) with alpha = {alpha}"
+        of = f"DyT(7)(x from {'' if x is FAR_AND_NEAR else 'about '}-1e4 to 1e4) with alpha = {alpha}"
         checks.close(dyt(given, alpha), expected(given), **tolerances.float32(2)._asdict(), of=of)
 
 
@@ -95,11 +98,11 @@ def test_elementwise_dyt_scales_and_shifts(dyt: CurveCalls, rng: np.random.Gener
 @pytest.mark.graded(
     "elementwise", points=0.5, catches=("vector-alpha", "constant-alpha", "hardcoded-alpha0", "default-alpha0")
 )
-def test_elementwise_dyt_learns_one_alpha(dyt: CurveCalls) -> None:
+def test_elementwise_dyt_learns_one_alpha(dyt: CurveCalls, rng: np.random.Generator) -> None:
     """alpha is one number that can be trained; it starts at alpha0, at 0.5 where none is given."""
     for start, begins in ((None, 0.5), (0.25, 0.25), (2.0, 2.0)):
         of = f"a fresh DyT(7{'' if start is None else f', {start}'})"
-        x = inputs.tensor([[[-2.0, -0.3, -0.01, 0.0, 0.01, 0.3, 2.0]]])
+        x = inputs.tensor(inputs.near(rng, BESIDE_ZERO))
         what = text("checks", "elementwise_start", of=of, name="alpha", start=begins)
         wanted = oracles.dyt_features(inputs.exact(x), begins, np.ones(7), np.zeros(7))
         _one_number(dyt.fresh(7, start), dyt, of)
@@ -118,17 +121,16 @@ def test_elementwise_dyt_gradient(dyt: CurveCalls, rng: np.random.Generator) -> 
 
 
 @pytest.mark.graded("elementwise", points=0.5, catches=(*ROOT, *POSITIVE, "large-floor"))
-def test_elementwise_dyisru_curve(dyisru: CurveCalls) -> None:
+def test_elementwise_dyisru_curve(dyisru: CurveCalls, rng: np.random.Generator) -> None:
     """The curve between zero and far out, for r on both sides of zero; and for a b so small that a floor shows."""
     given = arguments("r", -9.0, inputs.tensor([[[-0.01, -0.002, 0.002, 0.01]]]))
     b = oracles.softplus(-9.0)
     # Anything between no floor and the largest one is right: 0.8 % of b, 0.4 % of y.
     wanted = oracles.sine(inputs.exact(given["x"]), b + FLOOR / 2)
     checks.close(dyisru(given, b), wanted, rtol=5e-3, atol=0.0, of="DyISRU(4)(a small x) with r = -9")
-    x = np.array([[-1e4, -300.0, -4.0, -1.0, -0.25, -0.01, 0.0], [0.0, 0.01, 0.25, 1.0, 4.0, 300.0, 1e4]])
-    for r in (3.0, 0.5, -1.0):
+    for r, x in product((3.0, 0.5, -1.0), (FAR_AND_NEAR, inputs.near(rng, FAR_AND_NEAR))):
         given = arguments("r", r, inputs.tensor(x[None]))
-        of = f"DyISRU(7)(x from -1e4 to 1e4) with r = {r}"
+        of = f"DyISRU(7)(x from {'' if x is FAR_AND_NEAR else 'about '}-1e4 to 1e4) with r = {r}"
         tolerance = tolerances.float32(4)._asdict()
         checks.close(dyisru(given, start_of(given)), expected(given), **tolerance, of=of)
 
@@ -146,11 +148,11 @@ def test_elementwise_dyisru_scales_and_shifts(dyisru: CurveCalls, rng: np.random
     points=0.5,
     catches=("vector-r", "constant-b", "uninverted-b0", "wrong-inverse", "hardcoded-b0", "default-b0"),
 )
-def test_elementwise_dyisru_starts_at_b0(dyisru: CurveCalls) -> None:
+def test_elementwise_dyisru_starts_at_b0(dyisru: CurveCalls, rng: np.random.Generator) -> None:
     """r is one number that can be trained; at the start b is b0, 4 where none is given: slope 1/2, as DyT has it."""
     for start, begins in ((0.1, 0.1), (1.5, 1.5), (30.0, 30.0), (None, 4.0)):
         of = f"a fresh DyISRU(7{'' if start is None else f', {start}'})"
-        x = inputs.tensor([[[-2.0, -0.3, -0.01, 0.0, 0.01, 0.3, 2.0]]])
+        x = inputs.tensor(inputs.near(rng, BESIDE_ZERO))
         what = text("checks", "elementwise_start", of=of, name="b", start=begins)
         wanted = oracles.sine(inputs.exact(x), begins)
         _one_number(dyisru.fresh(7, start), dyisru, of)

@@ -32,11 +32,15 @@ VALUE = (*CURVE, *BRANCHES, "silu-after-product", "silu-both", "silu-on-output",
 
 
 @pytest.mark.graded("rmsnorm", points=0.5, catches=("centering", "mean-absolute", *SCALE))
-def test_rmsnorm_worked_example(rms_norm: RMSNormCalls) -> None:
-    """M6 §5: (2, -1, 3, 0) has RMS √3.5."""
-    y = rms_norm(inputs.tensor([[[2.0, -1.0, 3.0, 0.0]]]), inputs.ones(4), EPS)
-    expected = np.array([[[2.0, -1.0, 3.0, 0.0]]]) / 3.5**0.5
-    checks.close(y, expected, **tolerances.float32(4)._asdict(), of="RMSNorm(4)([2, -1, 3, 0])")
+def test_rmsnorm_worked_example(rms_norm: RMSNormCalls, rng: np.random.Generator) -> None:
+    """M6 §5: (2, -1, 3, 0) has RMS √3.5; then a row like it."""
+    row = np.array([[[2.0, -1.0, 3.0, 0.0]]])
+    y = rms_norm(inputs.tensor(row), inputs.ones(4), EPS)
+    checks.close(y, row / 3.5**0.5, **tolerances.float32(4)._asdict(), of="RMSNorm(4)([2, -1, 3, 0])")
+    other = inputs.tensor(inputs.near(rng, row))
+    expected = oracles.rms_norm_rows(inputs.exact(other), np.ones(4), EPS)
+    of = "RMSNorm(4)(a row like [2, -1, 3, 0])"
+    checks.close(rms_norm(other, inputs.ones(4), EPS), expected, **tolerances.float32(4)._asdict(), of=of)
 
 
 @pytest.mark.graded("rmsnorm", points=1.0, catches=("mean-absolute", *SCALE, *AXES))
@@ -54,15 +58,16 @@ def test_rmsnorm_produces_unit_rms(rms_norm: RMSNormCalls, rng: np.random.Genera
 
 
 @pytest.mark.graded("rmsnorm", points=1.0, catches=("centering", *SCALE))
-def test_rmsnorm_does_not_center(rms_norm: RMSNormCalls) -> None:
-    """Constant tokens of 4s and -4s become ones and minus ones; subtracting the mean leaves zeros."""
-    of = "RMSNorm(5)(a token of 4s and one of -4s)"
+def test_rmsnorm_does_not_center(rms_norm: RMSNormCalls, rng: np.random.Generator) -> None:
+    """Constant tokens of 4s and -4s become ones and minus ones, others too; subtracting the mean leaves zeros."""
     signs = np.array([[1.0], [-1.0]]) * np.ones((1, 2, D))
-    y = rms_norm(inputs.tensor(4 * signs), inputs.ones(D), EPS)
-    checks.shape(y, (1, 2, D), of=of)
-    vanished = bool((np.abs(checks.values(y)) < 1e-2).all())
-    checks.require(not vanished, text("checks", "constant_vanished", of=of), outcome=Outcome.WRONG_VALUE)
-    checks.close(y, signs, rtol=1e-4, atol=0.0, of=of)
+    for size, of in ((4.0, "a token of 4s and one of -4s"), (rng.uniform(3.0, 5.0), "tokens of one number each")):
+        of = f"RMSNorm(5)({of})"
+        y = rms_norm(inputs.tensor(size * signs), inputs.ones(D), EPS)
+        checks.shape(y, (1, 2, D), of=of)
+        vanished = bool((np.abs(checks.values(y)) < 1e-2).all())
+        checks.require(not vanished, text("checks", "constant_vanished", of=of), outcome=Outcome.WRONG_VALUE)
+        checks.close(y, signs, rtol=1e-4, atol=0.0, of=of)
 
 
 @pytest.mark.graded("rmsnorm", points=1.5, catches=("mean-absolute", *GAIN, *SCALE, *AXES))
@@ -125,23 +130,30 @@ def test_rmsnorm_adds_eps_inside_the_root(rms_norm: RMSNormCalls, rng: np.random
     points=0.5,
     catches=("default-eps", "missing-eps", "eps-outside-sqrt", "clamped-denominator", "eps-squared", *SCALE),
 )
-def test_rmsnorm_default_eps(rms_norm: RMSNormCalls) -> None:
-    """M6 §5: at an RMS of 1e-3, eps = 1e-6 gives 0.7071."""
+def test_rmsnorm_default_eps(rms_norm: RMSNormCalls, rng: np.random.Generator) -> None:
+    """M6 §5: at an RMS of 1e-3, eps = 1e-6 gives 0.7071; then a row of about that size."""
     row = np.array([[[1e-3, -1e-3, 1e-3, -1e-3]]])
     y = rms_norm(inputs.tensor(row), inputs.ones(4))
-    checks.close(
-        y, row / 1e-3 * 0.5**0.5, **tolerances.float32(4)._asdict(), of="RMSNorm(4), built without eps, of ±0.001"
-    )
+    tolerance, of = tolerances.float32(4)._asdict(), "RMSNorm(4), built without eps, of"
+    checks.close(y, row / 1e-3 * 0.5**0.5, **tolerance, of=f"{of} ±0.001")
+    other = inputs.tensor(inputs.opposites(inputs.near(rng, [1e-3, 1e-3])))
+    expected = oracles.rms_norm_rows(inputs.exact(other), np.ones(4), EPS)
+    checks.close(rms_norm(other, inputs.ones(4)), expected, **tolerance, of=f"{of} a row near ±0.001")
 
 
 @pytest.mark.graded("rmsnorm", points=1.0, catches=("low-precision", "late-widening", *SCALE, *AXES))
-def test_rmsnorm_squares_in_float32(rms_norm: RMSNormCalls) -> None:
-    """float16 tokens of ±300 and ±1000, whose squares are beyond float16 (65504)."""
+def test_rmsnorm_squares_in_float32(rms_norm: RMSNormCalls, rng: np.random.Generator) -> None:
+    """float16 tokens of ±300 and ±1000, and some like them, whose squares are beyond float16 (65504)."""
     signs = np.array([1.0, -1.0, 1.0, -1.0])
     x = inputs.tensor(np.stack([300 * signs, 1000 * signs])[None], torch.float16)
     of = "RMSNorm(4)(float16 tokens of ±300 and ±1000; 300² does not fit into float16)"
     y = rms_norm(x, inputs.ones(4, torch.float16), EPS)
     checks.close(y, np.stack([signs, signs])[None], rtol=2.0**-tolerances.FLOAT16_BITS, atol=0.0, of=of)
+    other = inputs.tensor(inputs.opposites(inputs.near(rng, [[300.0, 400.0], [800.0, 1000.0]])), torch.float16)
+    expected = oracles.rms_norm_rows(inputs.exact(other), np.ones(4), EPS)
+    y = rms_norm(other, inputs.ones(4, torch.float16), EPS)
+    of = "RMSNorm(4)(float16 tokens of some ±300 and ±1000)"
+    checks.within_ulps(y, expected, bits=tolerances.FLOAT16_BITS, ulps=tolerances.HALF_ULPS, of=of)
 
 
 @pytest.mark.graded("rmsnorm", points=0.5, catches=("low-precision", *SCALE, *AXES))
@@ -238,12 +250,16 @@ def test_rmsnorm_law_of_scale(rms_norm: RMSNormCalls, seed: int, batch: int, len
 
 
 @pytest.mark.graded("swiglu", points=0.5, catches=VALUE)
-def test_swiglu_worked_numbers(swiglu: SwiGLUCalls) -> None:
+def test_swiglu_worked_numbers(swiglu: SwiGLUCalls, rng: np.random.Generator) -> None:
     """W6: gates (2, -2) let the same value 3 pass amplified in one channel and nearly shut it off in the other."""
     y = swiglu(**inputs.gate_and_up([[[2.0, -2.0]]], [[[3.0, 3.0]]]))
     # σ(2) = 0.88079708: 3·2·σ(2) and 3·(-2)·(1 − σ(2)).
     expected = [[[5.28478247, -0.71521753, 0.0, 0.0]]]
     checks.close(y, expected, **tolerances.float32(4)._asdict(), of="SwiGLU with gate (2, -2) and up (3, 3)")
+    other = inputs.gate_and_up(*inputs.near(rng, [[[[2.0, -2.0]]], [[[3.0, 3.0]]]]))
+    expected = oracles.gated_ffn(*(inputs.exact(value) for value in other.values()))
+    of = "SwiGLU with gates near (2, -2) and ups near 3"
+    checks.close(swiglu(**other), expected, **tolerances.float32(4)._asdict(), of=of)
 
 
 @pytest.mark.graded("swiglu", points=1.0, catches=VALUE)
@@ -264,12 +280,14 @@ def test_swiglu_gate_shuts_the_channel(swiglu: SwiGLUCalls) -> None:
 
 
 @pytest.mark.graded("swiglu", points=1.5, catches=(*CURVE, *BRANCHES, "silu-both", "silu-on-output", "missing-down"))
-def test_swiglu_gate_is_silu(swiglu: SwiGLUCalls) -> None:
+def test_swiglu_gate_is_silu(swiglu: SwiGLUCalls, rng: np.random.Generator) -> None:
     """Up at ones shows the gate's own curve at points where SiLU, GELU, ReLU and the sigmoid part."""
-    z = np.array([[[-4.0, -1.0, -0.25, 0.25, 1.0, 4.0]]])
-    y = swiglu(**inputs.gate_and_up(z, np.ones_like(z)))
-    expected = np.concatenate([z * oracles.logistic(z), np.zeros_like(z)], axis=-1)
-    checks.close(y, expected, **tolerances.float32(6)._asdict(), of="SwiGLU with up at ones")
+    points = np.array([[[-4.0, -1.0, -0.25, 0.25, 1.0, 4.0]]])
+    for z, of in ((points, "up at ones"), (inputs.near(rng, points), "up at ones and other gates")):
+        arguments = inputs.gate_and_up(z, np.ones_like(z))
+        exact = inputs.exact(arguments["x"])[..., : z.size]
+        expected = np.concatenate([exact * oracles.logistic(exact), np.zeros_like(z)], axis=-1)
+        checks.close(swiglu(**arguments), expected, **tolerances.float32(6)._asdict(), of=f"SwiGLU with {of}")
 
 
 @pytest.mark.graded(
@@ -320,9 +338,10 @@ def test_swiglu_has_three_bias_free_maps(swiglu: SwiGLUCalls) -> None:
 
 
 @pytest.mark.graded("swiglu", points=1.0, catches=("overflowing-sigmoid", *VALUE))
-def test_swiglu_survives_large_gates(swiglu: SwiGLUCalls) -> None:
+def test_swiglu_survives_large_gates(swiglu: SwiGLUCalls, rng: np.random.Generator) -> None:
     """|z| up to 1e4 in float32: value and gradient are finite and right (e^89 is beyond float32)."""
     z = np.array([[[-1e4, -500.0, -100.0, -89.0, -5.0, 5.0, 89.0, 100.0, 500.0, 1e4]]])
+    z[..., 4:6] *= rng.uniform(0.8, 1.0, 2)
     arguments = inputs.gate_and_up(z, np.ones_like(z))
     of = "SwiGLU with gates from -1e4 to 1e4"
     exact = [inputs.exact(value) for value in arguments.values()]

@@ -60,12 +60,15 @@ def same_numbers(y: Tensor, expected: Tensor, of: str, reason: str, reduction: i
 
 
 @pytest.mark.graded("qk_norm", points=0.5, catches=(*SCALE, *LENGTHS))
-def test_qk_norm_scores_worked_numbers(l2_qk_scores: L2ScoresCalls) -> None:
+def test_qk_norm_scores_worked_numbers(l2_qk_scores: L2ScoresCalls, rng: np.random.Generator) -> None:
     """(3, 4) scores tau with itself, -tau with its opposite, 24/25 of tau with (4, 3), 0 with (-4, 3); M6 §7."""
     keys = inputs.tensor([[[[3.0, 4.0], [-0.3, -0.4], [4.0, 3.0], [-40.0, 30.0]]]])
     y = l2_qk_scores(inputs.tensor([[[[3.0, 4.0]]]]), keys, 10.0, EPS)
     of = "l2_qk_scores((3, 4), four keys, tau=10)"
     checks.close(y, [[[[10.0, -10.0, 9.6, 0.0]]]], **tolerances.float32(2, 10.0)._asdict(), of=of)
+    q, k = (inputs.tensor(inputs.near(rng, value.numpy())) for value in (inputs.tensor([[[[3.0, 4.0]]]]), keys))
+    of = "l2_qk_scores(a vector like (3, 4), four such keys, tau=10)"
+    checks.close(l2_qk_scores(q, k, 10.0, EPS), cosines(q, k, 10.0), **tolerances.float32(2, 10.0)._asdict(), of=of)
 
 
 @pytest.mark.graded("qk_norm", points=0.5, catches=SCORES)
@@ -90,7 +93,7 @@ def test_qk_norm_scores_ignore_lengths(l2_qk_scores: L2ScoresCalls, seed: int) -
 
 
 @pytest.mark.graded("qk_norm", points=0.5, catches=("added-eps", "ignored-eps", "missing-floor"))
-def test_qk_norm_scores_floor_the_length(l2_qk_scores: L2ScoresCalls) -> None:
+def test_qk_norm_scores_floor_the_length(l2_qk_scores: L2ScoresCalls, rng: np.random.Generator) -> None:
     """eps is a floor: below it a vector is divided by eps, above it by its length alone; zeros stay zeros."""
     vectors = np.array([0.1, -0.3, 0.6, -2.0, 0.0]).reshape(1, 1, 5, 1)
     floored = np.array([0.2, -0.6, 1.0, -1.0, 0.0])
@@ -106,6 +109,10 @@ def test_qk_norm_scores_floor_the_length(l2_qk_scores: L2ScoresCalls) -> None:
     y = l2_qk_scores(inputs.tensor([[[[1e-7], [1e-3], [0.0]]]]), one, 1.0)
     of = "l2_qk_scores(vectors of length 1e-7, 1e-3 and 0, a unit vector, 1), eps not given"
     checks.close(y, [[[[0.1], [1.0], [0.0]]]], **tolerance, of=of)
+    # Near 0.35 and 0.7 every vector stays on its side of the floor.
+    others = inputs.tensor(inputs.near(rng, [0.1, -0.35, 0.7, -2.0, 0.0]).reshape(1, 1, 5, 1))
+    y, wanted = l2_qk_scores(others, one, 1.0, 0.5), cosines(others, one, 1.0, 0.5)
+    checks.close(y, wanted, **tolerance, of="l2_qk_scores(vectors of lengths near these, a unit vector, 1, eps=0.5)")
 
 
 @pytest.mark.graded("qk_norm", points=1.0, catches=(*SCORES, "detached-lengths", "detached-tau"))
@@ -149,7 +156,9 @@ def test_qk_norm_any_layout(
 
 
 @pytest.mark.graded("qk_norm", points=0.5, catches=("l2-not-rms", "per-head-instead-of-full", *HEADS))
-def test_qk_norm_two_heads_of_width_two(per_head_rms_norm: PerHeadCalls, full_width_rms_norm: FullWidthCalls) -> None:
+def test_qk_norm_two_heads_of_width_two(
+    per_head_rms_norm: PerHeadCalls, full_width_rms_norm: FullWidthCalls, rng: np.random.Generator
+) -> None:
     """M6 §7 and W6: the heads (3, 4) and (0.3, 0.4), first each by itself, then both by one RMS."""
     heads = np.array([[[[3.0, 4.0], [0.3, 0.4]]]])
     y = per_head_rms_norm(inputs.tensor(heads), inputs.ones(2), EPS)
@@ -160,6 +169,13 @@ def test_qk_norm_two_heads_of_width_two(per_head_rms_norm: PerHeadCalls, full_wi
     of = "full_width_rms_norm((3, 4, 0.3, 0.4), ones, 2)"
     # 25.25 / 4 = 2.5124689².
     checks.close(y, heads / 2.5124689, rtol=1e-4, atol=0.0, of=of)
+    others = inputs.tensor(inputs.near(rng, heads))
+    exact = inputs.exact(others)
+    y, wanted = per_head_rms_norm(others, inputs.ones(2), EPS), oracles.head_rows(heads=exact, gain=np.ones(2), eps=EPS)
+    checks.close(y, wanted, rtol=1e-4, atol=0.0, of="per_head_rms_norm(two heads like these, ones)")
+    y = full_width_rms_norm(others.reshape(1, 1, 4), inputs.ones(4), 2, EPS)
+    wanted = oracles.token_rows(tokens=exact.reshape(1, 1, 4), gain=np.ones(4), n_heads=2, eps=EPS)
+    checks.close(y, wanted, rtol=1e-4, atol=0.0, of="full_width_rms_norm(two heads like these side by side, ones, 2)")
 
 
 @pytest.mark.graded("qk_norm", points=1.0, catches=HEADS)
@@ -260,9 +276,9 @@ def test_qk_norm_treats_each_token_alone(
     "qk_norm", points=0.5, catches=("eps-outside-sqrt", "missing-eps", "hardcoded-eps", "clamped-denominator")
 )
 def test_qk_norm_norms_add_eps_inside_the_root(
-    per_head_rms_norm: PerHeadCalls, full_width_rms_norm: FullWidthCalls
+    per_head_rms_norm: PerHeadCalls, full_width_rms_norm: FullWidthCalls, rng: np.random.Generator
 ) -> None:
-    """One feature of 0.004 at eps = 0.01, one of 0.001 at the default eps, and zero."""
+    """One feature of 0.004 at eps = 0.01, one of 0.001 at the default eps, and zero; then some of these sizes."""
     for size, eps, expected in ((4e-3, 1e-2, 4e-3 / 0.010016**0.5), (1e-3, None, 0.5**0.5), (0.0, 1e-2, 0.0)):
         x = inputs.tensor([[[[size]]]])
         of = f"(a head of one feature, {size:g}, gamma 1, eps={'not given' if eps is None else f'{eps:g}'})"
@@ -271,6 +287,14 @@ def test_qk_norm_norms_add_eps_inside_the_root(
         checks.close(y, [[[[expected]]]], **tolerance, of=f"per_head_rms_norm{of}")
         y = full_width_rms_norm(x[..., 0], inputs.ones(1), 1, eps)
         checks.close(y, [[[[expected]]]], **tolerance, of=f"full_width_rms_norm{of}")
+    for size, eps in ((4e-3, 1e-2), (1e-3, None)):
+        x = inputs.tensor(inputs.near(rng, [[[[size]]]]))
+        of = f"(a head of one feature near {size:g}, gamma 1, eps={'not given' if eps is None else f'{eps:g}'})"
+        tolerance = tolerances.float32(1, 0.1)._asdict()
+        wanted = oracles.head_rows(heads=inputs.exact(x), gain=np.ones(1), eps=eps or EPS)
+        checks.close(per_head_rms_norm(x, inputs.ones(1), eps), wanted, **tolerance, of=f"per_head_rms_norm{of}")
+        y = full_width_rms_norm(x[..., 0], inputs.ones(1), 1, eps)
+        checks.close(y, wanted, **tolerance, of=f"full_width_rms_norm{of}")
 
 
 @pytest.mark.graded("qk_norm", points=0.5, catches=("low-precision", "late-widening"))
