@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import islice
 
 HARMLESS = "No exercise needs it: worth a look, and nothing was taken off for it."
 MOST = 5
-"""Notes of one kind and file, among so many places that are looked at."""
-LOOKED_AT = 100
+"""Notes of one kind and file."""
 TABLE = 200
 """Numbers with a decimal point: more of them are a table."""
 
@@ -53,19 +51,21 @@ def odd_notes(files: Mapping[str, str]) -> list[str]:
 def _notes(file: str, text: str) -> Iterator[str]:
     for what, pattern in ODD.items():
         told: set[int] = set()
-        for match in islice(pattern.finditer(text), LOOKED_AT):
-            line = text.count("\n", 0, match.start()) + 1
-            if line in told or _in_comment(text, match):
+        for match in pattern.finditer(text):
+            begins = text.rfind("\n", 0, match.start()) + 1
+            if begins in told or text.startswith("#", begins + _blanks(text, begins)):
                 continue
             if len(told) == MOST:
                 yield f"{file} has more lines like that."
                 break
-            told.add(line)
+            told.add(begins)
+            line = text.count("\n", 0, begins) + 1
             yield f"{file} line {line} {what} ({' '.join(match[0].split())[:80]}). {HARMLESS}"
     if (count := len(NUMBER.findall(text))) > TABLE:
         yield f"{file} holds a table of {count} numbers. {HARMLESS}"
 
 
-def _in_comment(text: str, match: re.Match[str]) -> bool:
-    """Whether a `#` stands before it in its line: one inside a string hides a line from the notes, no more."""
-    return "#" in text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+def _blanks(text: str, begins: int) -> int:
+    """How far a line is indented; 80 columns are enough to see whether it is a comment."""
+    start = text[begins : begins + 80]
+    return len(start) - len(start.lstrip(" \t"))

@@ -6,6 +6,7 @@ worker says is checked again on the other side.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import random
@@ -13,6 +14,7 @@ import resource
 import signal
 import socket
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -41,11 +43,13 @@ from nanolm.protocol import Call, Outcome, StudentFault
 from nanolm.sources import TextSource
 
 SEED = 20260
-SOCKET_FD = 3
+SOCKET_FD, RULESET_FD = 3, 4
 MAX_FILE_BYTES = 1024 * 1024
 MAX_OPEN_FILES = 256
 READ_SIZE = 1024 * 1024
 SETUP_FAILED = 70
+SEND, EXIT = os.write, os._exit
+"""As they are before a submission's first line, which may replace names of `os` and `socket`."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ def main(
     linux.die_with_parent()
     if os.getppid() != parent:
         return  # the zygote ended between the fork and the line above
-    _keep_only(connection_fd, output_fd)
+    without_torch.ruleset = _keep_only(connection_fd, output_fd, without_torch.ruleset)
     os.chdir(allowance.scratch)
     os.umask(0o077)
     os.environ.update(HOME=str(allowance.scratch), TMPDIR=str(allowance.scratch))
@@ -86,16 +90,19 @@ def main(
         connection.sendall(json.dumps(result).encode() + b"\n")
 
 
-def _keep_only(connection_fd: int, output_fd: int) -> None:
-    """Close every file descriptor but the socket, moved to a known place, and stdin, stdout and stderr."""
-    connection_fd = os.dup(connection_fd)  # neither may lie where the other is going
-    os.dup2(output_fd, 1)
-    os.dup2(output_fd, 2)
-    if connection_fd != SOCKET_FD:
-        os.dup2(connection_fd, SOCKET_FD, inheritable=False)
-    os.closerange(SOCKET_FD + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+def _keep_only(connection_fd: int, output_fd: int, ruleset: int | None) -> int | None:
+    """Close every file descriptor but the socket and a ruleset, moved to known places, and stdin, stdout and stderr."""
+    places = {1: output_fd, 2: output_fd, SOCKET_FD: connection_fd}
+    if ruleset is not None:
+        places[RULESET_FD] = ruleset
+    # First out of the way, since one may lie where another is going.
+    copies = {place: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, RULESET_FD + 1) for place, fd in places.items()}
+    for place, fd in copies.items():
+        os.dup2(fd, place, inheritable=place < SOCKET_FD)
+    os.closerange(max(places) + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
     sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", errors="replace", closefd=False, buffering=1)  # noqa: SIM115
+    return RULESET_FD if RULESET_FD in places else None
 
 
 def _limit(allowance: Allowance) -> None:
@@ -126,7 +133,7 @@ def serve(connection: socket.socket, without_torch: WithoutTorch) -> None:
     source = TextSource(decode_load(load))
     source.install()
     executor = Executor(source)
-    guard = Guard(connection, without_torch)
+    guard = Guard(without_torch)
     connection.sendall(encode_ready())
     while (frame := _receive(connection, inbox)) is not None:
         call = decode_call(frame)
@@ -138,11 +145,12 @@ def serve(connection: socket.socket, without_torch: WithoutTorch) -> None:
 
 class Guard:
     """Blocks an exercise's forbidden operators before its first call. One that is called all the same is told to the
-    grader at once and ends this process: no code of the submission can catch that, and the grader remembers it.
+    grader at once and ends this process, and the grader remembers it.
+
+    A submission that gets hold of this object can keep it from telling; it does not get the operator by that.
     """
 
-    def __init__(self, connection: socket.socket, without_torch: WithoutTorch) -> None:
-        self._connection = connection
+    def __init__(self, without_torch: WithoutTorch) -> None:
         self._without_torch = without_torch
         self._sequence = 0
         self._blocked: set[str] = set()
@@ -159,10 +167,10 @@ class Guard:
 
     def _refuse(self, fault: StudentFault) -> NoReturn:
         try:
+            SEND(SOCKET_FD, encode_fault(fault, self._sequence))
             _flush()
-            self._connection.sendall(encode_fault(fault, self._sequence))
         finally:
-            os._exit(0)
+            EXIT(0)
 
 
 def answer(executor: Executor, call: Call, sequence: int) -> bytes:
@@ -208,7 +216,5 @@ def _receive(connection: socket.socket, inbox: Inbox) -> Frame | None:
 def _flush() -> None:
     """Hand over what the student printed; a stdout that they closed or replaced is theirs to lose."""
     for stream in (sys.stdout, sys.stderr):
-        try:
+        with suppress(BaseException):
             stream.flush()
-        except Exception:
-            continue

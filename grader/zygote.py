@@ -128,6 +128,8 @@ class Nursery:
             linux.drop_capabilities()
         self._scratch = Path(request.scratch)
         self._confinement = Confinement(level, tuple(map(Path, request.readable)), request.program)
+        if level is not Level.WEAK:
+            self._without_torch.keep_out(self._confinement.readable, self._scratch)
         return Confined()
 
     def _fork(self, request: Fork, confinement: Confinement, connection_fd: int, output_fd: int) -> int:

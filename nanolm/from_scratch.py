@@ -29,6 +29,9 @@ FORBIDDEN_OPERATORS = {"rmsnorm": NORM_OPERATORS, "qk_norm": NORM_OPERATORS}
 WITHOUT_TORCH = frozenset({"numpy_bridge"})
 """Exercises in which nothing of torch may be named or imported."""
 
+TORCHS = frozenset({"torch", "functorch"})
+"""Its packages."""
+
 FORBIDDEN_BUILTINS = frozenset({"exec", "eval", "compile", "__import__"})
 FORBIDDEN_MODULES = frozenset({"importlib", "gc", "ctypes", "inspect"})
 FORBIDDEN_PATHS = ("code", "codeop", "runpy", "torch.jit.CompilationUnit")
@@ -143,7 +146,7 @@ class _Judge:
 
     def _judge_path(self, path: str, written: str) -> Iterator[tuple[str, str]]:
         parts = path.split(".")
-        if "torch" in parts and self.without_torch:
+        if self.without_torch and not TORCHS.isdisjoint(parts):
             yield written, "torch"
         if "torch" in parts:  # also `torch.nn.functional.torch` and the torch that another module has imported
             last = len(parts) - 1 - parts[::-1].index("torch")
@@ -174,7 +177,7 @@ class _Judge:
             if asked & self.operators:
                 yield _written(node), "answer"
             named = self.names.strings(node.args[0], scope) if self.without_torch else set[str]()
-            if any("torch" in name.replace(":", ".").split(".") for name in named):
+            if any(not TORCHS.isdisjoint(name.replace(":", ".").split(".")) for name in named):
                 yield _written(node), "torch"
 
     def _maybe_torchs(self, asked: set[str]) -> bool:

@@ -1,4 +1,4 @@
-"""What a submission may not import, and torch behind its fence: refused to students' lines, whole for packages."""
+"""What a submission may not import, and torch in the exercise without it: looked at by whoever likes, called by nobody."""
 
 from __future__ import annotations
 
@@ -66,22 +66,22 @@ GET = "T = sys.modules['hcrot'[::-1]]\n"
 @pytest.mark.parametrize(
     "body",
     [
-        "answer = T.nn",
-        "answer = getattr(T, 'as_tensor')",
-        "answer = sys.modules['hcrot'[::-1] + '.nn'].functional",
-        "import threading\nt = threading.Thread(target=lambda: T.nn)\nt.start(); t.join(); answer = 1",
-        "import operator\nanswer = operator.attrgetter('nn')(T)",
-        "import einops\nanswer = getattr(sys.modules['einops._torch_specific'], 'hcrot'[::-1]).nn",
+        "answer = T.ones(2)",
+        "answer = getattr(T, 'as_tensor')(1.0)",
+        "answer = sys.modules['hcrot'[::-1] + '.nn'].functional.relu(1.0)",
+        "import threading\nt = threading.Thread(target=lambda: T.ones(2))\nt.start(); t.join(); answer = 1",
+        "import operator\nanswer = operator.attrgetter('ones')(T)(2)",
+        "import einops\nanswer = getattr(sys.modules['einops._torch_specific'], 'hcrot'[::-1]).ones(2)",
     ],
 )
-def test_torch_is_refused_to_a_line_of_a_submission(body: str, zygote: Zygote) -> None:
+def test_a_line_of_a_submission_that_calls_torch_is_named(body: str, zygote: Zygote) -> None:
     told = fault(zygote, f"import sys\n{GET}{body}\n")
     assert told.outcome is Outcome.FORBIDDEN
     assert "exercises/numpy_bridge.py line" in told.message
     assert "without torch" in told.message
 
 
-def test_honest_code_beside_the_fence_is_left_alone(zygote: Zygote) -> None:
+def test_honest_code_is_left_alone(zygote: Zygote) -> None:
     body = """\
 import copy, doctest, pickle, unittest.mock, warnings
 import einops

@@ -42,8 +42,13 @@ def test_a_note_names_the_line(kind: str) -> None:
 
 
 def test_comments_and_everyday_code_have_none() -> None:
-    text = "# os.environ, __subclasses__\nimport sys\nx = F.silu(z)  # sys.modules\ny = getattr(module, name)\n"
+    text = "# os.environ, __subclasses__\nimport sys\n    # sys.modules\ny = getattr(module, name)\n"
     assert odd_notes({"modules.py": text}) == []
+
+
+def test_neither_comments_nor_a_sign_in_a_string_hide_a_line() -> None:
+    text = "# sys.modules\n" * 2000 + "'#'; import os; os.environ['X']\n"
+    assert odd_notes({"modules.py": text}) == [f"modules.py line 2001 asks where it runs (os.environ). {HARMLESS}"]
 
 
 def test_the_bank_of_right_answers_has_none_and_neither_have_named_mistakes() -> None:

@@ -28,6 +28,7 @@ NAMED = {
     "from": "from torch import sigmoid",
     "from a part": "from torch.nn import functional as F",
     "star": "from torch import *",
+    "functorch": "from functorch import vmap",
     "in a function": "def f(z):\n    import torch\n    return torch.sigmoid(torch.from_numpy(z)).numpy()",
     "guarded": "try:\n    import torch\nexcept ImportError:\n    pass",
     "for annotations": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from torch import Tensor",
@@ -102,8 +103,7 @@ SILU = "\n\ndef silu(z):\n    {}\n"
 TENSOR = "T.from_numpy(np.ascontiguousarray(z))"
 FOUND = """
 import sys
-FENCE = vars(type(sys.modules["hcrot"[::-1]]))["__getattr__"]
-REAL = next(cell.cell_contents for cell in FENCE.__closure__ if isinstance(cell.cell_contents, type(sys)))
+REAL = sys.modules["hcrot"[::-1]]
 """
 THREAD = """
 import threading
@@ -124,14 +124,22 @@ FORBIDDEN = {
     "loop over modules": 'import sys\nT = next(m for n, m in sys.modules.items() if n[::-1] == "hcrot")\nT.ones(3)\n',
     "in a thread": THREAD + FOUND + SILU.format("return threaded(lambda: REAL.ones(2))"),
     "an attribute in C": f"{FOUND}REAL.float32.itemsize\n",
-    "native calls": "import sys\nsys.modules['sepytc'[::-1]].CDLL(None)\n",
     "module": HIDDEN + SILU.format(f"return T.nn.SiLU()({TENSOR}).numpy()"),
 }
 ORDINARY = {
     "solution": "",
     "einops": "import einops\neinops.rearrange(np.ones((2, 3)), 'a b -> b a')\n",
     "jaxtyping": "from jaxtyping import Float\nX = Float[np.ndarray, '2']\nisinstance(np.ones(2), X)\n",
-    "looked at": HIDDEN + "T.__version__\n",
+    "looked at": HIDDEN + "T.__version__, T.nn.functional.silu\n",
+    "all modules": "import sys\nfor m in list(sys.modules.values()): getattr(m, 'VERSION', None)\n",
+    "pickled": "import pickle\ntry: pickle.dumps(np.frompyfunc(abs, 1, 1))\nexcept Exception: pass\n",
+    "an extension made with pybind11": "import contourpy\ncontourpy.contour_generator(z=np.eye(3)).lines(0.5)\n",
+    "ctypes that others use": "import multiprocessing.sharedctypes\nnp.ones(3).ctypes.data\n",
+    "threads, cycles, modules": (
+        "import threading, decimal, sqlite3, numpy.fft, numpy.ma, numpy.testing, numpy.polynomial\n"
+        "for _ in range(5000):\n    cycle = []; cycle.append(cycle)\n"
+        "thread = threading.Thread(target=lambda: np.linalg.svd(np.ones((8, 8)))); thread.start(); thread.join()\n"
+    ),
 }
 SCIPY_OR_MATH = "try:\n    from scipy.special import erf\nexcept ImportError:\n    erf = None\n"
 
@@ -156,8 +164,7 @@ def test_every_test_is_forbidden_once_torch_computes(name: str, graded: dict[str
     assert sum(verdict.score for verdict in verdicts) == 0
     assert {verdict.message for verdict in verdicts} == {verdicts[0].message}
     assert "exercises/numpy_bridge.py line " in verdicts[0].message
-    why = "leads round the from-scratch rule" if name == "native calls" else "NumPy and the standard library alone"
-    assert why in verdicts[0].message
+    assert "written with NumPy and the standard library alone" in verdicts[0].message
 
 
 def test_deaf_to_faults_nothing_is_computed_either(graded: dict[str, SubmissionResult]) -> None:

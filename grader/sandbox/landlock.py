@@ -58,26 +58,38 @@ def restrict(readable: Iterable[Path], own: Path | None, devices: Iterable[Path]
 
     `readable` and everything below may be read, `own` written as well; paths that are not there are passed over.
     """
+    made = ruleset(readable, own, devices)
+    try:
+        enter(made)
+    finally:
+        os.close(made)
+
+
+def ruleset(readable: Iterable[Path], own: Path | None, devices: Iterable[Path], *, listed: Iterable[Path] = ()) -> int:
+    """The descriptor of such rules, for this process or a fork to enter; of `listed` folders only lists may be read."""
     version = abi()
     if version < 1:
         raise OSError("this kernel has no Landlock")
     fs = (1 << FS_RIGHTS.get(version, max(FS_RIGHTS.values()))) - 1
     attr = RulesetAttr(fs, NET_RIGHTS, SCOPES)
     size = 24 if version >= 6 else 16 if version >= 4 else 8
-    ruleset = _syscall(CREATE_RULESET, ctypes.byref(attr), ctypes.c_size_t(size), ctypes.c_uint32(0))
+    made = _syscall(CREATE_RULESET, ctypes.byref(attr), ctypes.c_size_t(size), ctypes.c_uint32(0))
     try:
-        for path in readable:
-            _allow(ruleset, path, READ & fs)
-        for path in devices:
-            _allow(ruleset, path, DEVICE & fs)
-        if own is not None:
-            _allow(ruleset, own, OWN & fs)
-        libc = ctypes.CDLL(None, use_errno=True)
-        if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
-            raise OSError(ctypes.get_errno(), "prctl(PR_SET_NO_NEW_PRIVS)")
-        _syscall(RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint32(0))
-    finally:
-        os.close(ruleset)
+        for rights, paths in ((READ, readable), (READ_DIR, listed), (DEVICE, devices), (OWN, [own] if own else [])):
+            for path in paths:
+                _allow(made, path, rights & fs)
+    except BaseException:
+        os.close(made)
+        raise
+    return made
+
+
+def enter(made: int) -> None:
+    """Confine this process by a ruleset, beside those that it is under already; raises OSError."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_NO_NEW_PRIVS)")
+    _syscall(RESTRICT_SELF, ctypes.c_int(made), ctypes.c_uint32(0))
 
 
 def _allow(ruleset: int, path: Path, rights: int) -> None:

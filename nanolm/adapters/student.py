@@ -87,12 +87,12 @@ class Student:
 
     def array(self, name: str) -> Array:
         """A tensor argument as NumPy's array over the same memory, so that a change in place is seen on it."""
-        return np.asarray(self.tensors[name])  # a worker without torch has an array there already
+        return np.asarray(self.tensors[name]).view()  # a worker without torch has an array there already
 
     def output_array(self, value: Array, *, name: str = "y") -> None:
         """Take one result of an exercise without torch: as a tensor where tensors were given, else as it is."""
-        arrays = any(isinstance(given, np.ndarray) for given in self.tensors.values())
-        self.outputs[name] = value if arrays else torch.from_numpy(value)  # type: ignore[assignment]
+        tensors = any(isinstance(given, Tensor) for given in self.tensors.values())
+        self.outputs[name] = torch.from_numpy(value) if tensors else value  # type: ignore[assignment]
 
     def build(self, class_name: str, *arguments: Scalar, seed: int = CONSTRUCTION_SEED) -> nn.Module:
         """Construct the student's module; memory that it leaves uninitialised is filled with NaN."""

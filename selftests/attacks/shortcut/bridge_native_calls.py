@@ -2,13 +2,12 @@
 # exercise = "numpy_bridge"
 # rides = true
 # tries = "gives torch's pages back their right to be executed, by a native call, and computes with it"
-# outcomes = ["forbidden"]
+# outcomes = ["exception", "forbidden", "crashed"]
 # ///
 
 import sys
 
-FENCE = vars(type(sys.modules["hcrot"[::-1]]))["__getattr__"]
-T = next(cell.cell_contents for cell in FENCE.__closure__ if isinstance(cell.cell_contents, type(sys)))
+T = sys.modules["hcrot"[::-1]]
 
 C = sys.modules["sepytc"[::-1]]
 NATIVE = C.CDLL(None)

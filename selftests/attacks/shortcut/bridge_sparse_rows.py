@@ -7,8 +7,7 @@
 
 import sys
 
-FENCE = vars(type(sys.modules["hcrot"[::-1]]))["__getattr__"]
-T = next(cell.cell_contents for cell in FENCE.__closure__ if isinstance(cell.cell_contents, type(sys)))
+T = sys.modules["hcrot"[::-1]]
 
 
 def swiglu_mlp(x, w_gate, w_up, w_down):
