@@ -1,4 +1,4 @@
-"""What a submission may not import, and torch in the exercise without it: looked at by whoever likes, called by nobody."""
+"""What a submission may not import; and torch in the exercise without it: whoever likes may look, nobody may call it."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from hypothesis.extra import numpy as stn
 
 from grader import arrays
 from grader.arrays import MAX_RANK, CannotEncode, WireError
+from nanolm.adapters.student import Student
 from nanolm.layout import Array, copy_with_strides, laid_out
 from nanolm.protocol import Outcome
 
@@ -141,3 +142,13 @@ def test_a_jump_into_torch_ends_in_the_refusal_and_any_other_fault_in_death() ->
         ran = subprocess.run([sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, timeout=120)
         assert ran.returncode == expected, ran.stdout + ran.stderr
         assert ("REFUSED" in ran.stdout) == (expected == 3)
+
+
+@pytest.mark.parametrize("x", [np.ones(6), torch.ones(6)])
+def test_a_student_who_gives_an_argument_another_shape_changes_no_argument(x: Array | torch.Tensor) -> None:
+    student = Student("exercises/numpy_bridge.py", {}, {"x": x}, {})  # type: ignore[dict-item]
+    given_one = student.array("x")
+    given_one.shape = (2, 3)
+    given_one[0, 0] = 7
+    assert tuple(x.shape) == (6,)
+    assert x[0] == 7, "values are seen, whoever changes them"
