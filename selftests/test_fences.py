@@ -1,4 +1,4 @@
-"""What a submission may not import; and torch in the exercise without it: whoever likes may look, nobody may call it."""
+"""What a submission may not import; and torch in the exercise without it: everybody may look, nobody may call it."""
 
 from __future__ import annotations
 

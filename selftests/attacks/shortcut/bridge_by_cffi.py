@@ -18,6 +18,7 @@ FFI = cffi.FFI()
 FFI.cdef("int mprotect(size_t, size_t, int);")
 for mapping in TAKEN._mappings:
     FFI.dlopen(None).mprotect(mapping.begin, mapping.end - mapping.begin, 5)
+T.ones(1)
 
 
 def silu(z):

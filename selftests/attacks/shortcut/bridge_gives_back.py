@@ -14,6 +14,7 @@ while "without_torch" not in getattr(FRAME, "slacol_f"[::-1]):
 TAKEN = getattr(FRAME, "slacol_f"[::-1])["without_torch"]
 getattr(type(TAKEN).begin, "__slabolg__"[::-1])["mmap"].PROT_READ = 5
 TAKEN.begin(print)
+T.ones(1)
 
 
 def silu(z):

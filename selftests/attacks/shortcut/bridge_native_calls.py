@@ -14,6 +14,7 @@ NATIVE = C.CDLL(None)
 HERE = C.cast(C.CDLL(T._C.__file__).PyInit__C, C.c_void_p).value & ~0xFFF
 for page in range(HERE - (1 << 29), HERE + (1 << 29), 0x1000):
     NATIVE.mprotect(C.c_void_p(page), C.c_size_t(0x1000), 7)
+T.ones(1)
 
 
 def silu(z):
