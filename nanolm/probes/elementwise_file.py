@@ -159,6 +159,7 @@ def _both(entry: str, of: str, number: str, neutral: float) -> tuple[Probe, ...]
 ELEMENTWISE = (
     Probe("DyT: curve", _call("dyt", CURVE)),
     Probe("DyT: slow curve", _call("dyt", CURVE, 0.4)),
+    Probe("DyT: curve upside down", _call("dyt", CURVE, -0.7, start=0.5)),
     *_both("dyt", "DyT", "alpha", 1.0),
     Probe("DyT: fresh alpha of a quarter", _fresh("dyt", alpha0=0.25), _origin("alpha")),
     Probe("DyT: alpha0 of a quarter", _started("dyt", alpha0=0.25)),
