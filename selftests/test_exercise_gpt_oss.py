@@ -200,11 +200,11 @@ def test_one_function_can_be_right_without_the_other(rng: np.random.Generator) -
         raise NotImplementedError("gpt_oss: later")
 
     split, _ = calls(activation=unwritten)
-    graded.test_gpt_oss_split_worked_numbers(split)
+    graded.test_gpt_oss_split_worked_numbers(split, rng)
     _, clamped = calls(
         unwritten, lambda x, a=ALPHA, b=LIMIT: torch.tensor(graded.product(x, a, b), dtype=torch.float32)
     )
-    graded.test_gpt_oss_gate_curve(clamped)
+    graded.test_gpt_oss_gate_curve(clamped, rng)
     graded.test_gpt_oss_matches_the_formula(clamped, rng)
 
 
@@ -224,9 +224,9 @@ def test_laws_are_not_met_by_answers_that_gate_nothing(name: str, rng: np.random
     attempts: list[Callable[[], None]] = [
         lambda: graded.test_gpt_oss_both_functions_read_pairs(split, clamped, rng),
         lambda: graded.test_gpt_oss_up_is_shifted_by_one(clamped, rng),
-        lambda: graded.test_gpt_oss_gate_is_clamped_above(clamped),
-        lambda: graded.test_gpt_oss_gate_is_not_clamped_below(clamped),
-        lambda: graded.test_gpt_oss_up_is_clamped_on_both_sides(clamped),
+        lambda: graded.test_gpt_oss_gate_is_clamped_above(clamped, rng),
+        lambda: graded.test_gpt_oss_gate_is_not_clamped_below(clamped, rng),
+        lambda: graded.test_gpt_oss_up_is_clamped_on_both_sides(clamped, rng),
         lambda: graded.test_gpt_oss_keeps_the_dtype(split, clamped, rng),
         lambda: graded.test_gpt_oss_leaves_its_input_unchanged(split, clamped, rng),
     ]

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tests.inputs import B, D, F, S, centred_rows, gains, tensor
+from tests.inputs import B, D, F, S, centred_rows, gains, near, tensor
 from tests.oracles import Array
 
 DTYPES = (torch.float16, torch.float32, torch.float64)
@@ -21,11 +21,26 @@ FAR = np.array([-1e4, -1000.0, -800.0, -100.0, -89.0, -30.0, -12.0, 12.0, 30.0, 
 """Beyond the largest exponent of each dtype: 11 in float16, 88 in float32, 709 in float64. Φ and its imitations
 agree out there."""
 
+AROUND_FAR = np.array(
+    [-8e3, -1000.0, -900.0, -125.0, -112.0, -38.0, -15.0, 15.0, 38.0, 112.0, 125.0, 900.0, 1000.0, 8e3]
+)
+"""What lies `near` each is beyond the exponents that its number in FAR is beyond, and within ±1e4."""
+
 NEAR = np.array([-8.0, -5.0, -2.0, -1.0, -0.3, 0.0, 0.3, 1.0, 2.0, 5.0, 8.0])
 """Where the curves differ from each other, and coarse approximations from exact ones."""
 
 GATES = np.array([-9.0, -3.0, -1.5, -0.4, 0.4, 1.5, 3.0, 9.0])
 """Gates and ups on both sides of limits between 0.5 and 7."""
+
+
+def opposite_pairs(rng: np.random.Generator, *sizes: float) -> Array:
+    """Rows (a, -a, b, -b) with a and b near each size: like SIGNS of mean zero, but with results of their own."""
+    return SIGNS * np.repeat(near(rng, [[size, size] for size in sizes]), 2, axis=-1)
+
+
+def short_constant(rng: np.random.Generator) -> float:
+    """Between 3.2 and 5, of ten binary digits: sums of five and of five squares are exact in float32, as those of 4."""
+    return float(rng.integers(410, 641)) / 128
 
 
 def grid(gates: Array = GATES, ups: Array = GATES) -> dict[str, Tensor]:

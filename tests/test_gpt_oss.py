@@ -1,7 +1,8 @@
 """Graded tests of `gpt_oss.py`, 8 points: the packed projection and the clamped SwiGLU of gpt-oss.
 
 Where packing is not the question there is one pair a token (F = 1), which halves and interleaved pairs pack alike.
-Where the curve is not the question, results of the student's own are compared.
+Where the curve is not the question, results of the student's own are compared. Each fixed example has a drawn sister,
+on the same side of every limit: what only remembers the example fails.
 At the published limit of 7 a gate clamped on both sides differs by less than 4e-4 from the right one, so clamps are
 tested at a limit of 1 as well. A derivative exactly at a limit is a convention; no test asks for it.
 """
@@ -72,13 +73,19 @@ def bounded(y: torch.Tensor, of: str) -> None:
 
 
 @pytest.mark.graded("gpt_oss", points=0.5, catches=("wrong-axis",))
-def test_gpt_oss_split_worked_numbers(split_gate_up: SplitCalls) -> None:
-    """(10, 20, 11, 21, 12, 22) holds the gates (10, 11, 12) and the up values (20, 21, 22); M6 §15."""
+def test_gpt_oss_split_worked_numbers(split_gate_up: SplitCalls, rng: np.random.Generator) -> None:
+    """(10, 20, 11, 21, 12, 22) holds the gates (10, 11, 12) and the up values (20, 21, 22); M6 §15; and drawn rows."""
     rows = np.array([[[10.0, 20.0, 11.0, 21.0, 12.0, 22.0], [-1.0, 5.0, -2.0, 6.0, -3.0, 7.0]]])
-    found_gate, found_up = split_gate_up(inputs.tensor(rows))
-    of = "of split_gate_up((10, 20, 11, 21, 12, 22), and another token)"
-    checks.close(found_gate, [[[10.0, 11.0, 12.0], [-1.0, -2.0, -3.0]]], rtol=0.0, atol=1e-4, of=f"the gate {of}")
-    checks.close(found_up, [[[20.0, 21.0, 22.0], [5.0, 6.0, 7.0]]], rtol=0.0, atol=1e-4, of=f"the up branch {of}")
+    gate, up = [[[10.0, 11.0, 12.0], [-1.0, -2.0, -3.0]]], [[[20.0, 21.0, 22.0], [5.0, 6.0, 7.0]]]
+    drawn = inputs.tensor(inputs.near(rng, rows))
+    for packed, wanted_gate, wanted_up, shown in (
+        (inputs.tensor(rows), gate, up, "(10, 20, 11, 21, 12, 22)"),
+        (drawn, *oracles.paired(features=inputs.exact(drawn)), "a row like (10, 20, 11, 21, 12, 22)"),
+    ):
+        found_gate, found_up = split_gate_up(packed)
+        of = f"of split_gate_up({shown}, and another token)"
+        checks.close(found_gate, wanted_gate, rtol=0.0, atol=1e-4, of=f"the gate {of}")
+        checks.close(found_up, wanted_up, rtol=0.0, atol=1e-4, of=f"the up branch {of}")
 
 
 @pytest.mark.graded("gpt_oss", points=1.0, catches=PACKING)
@@ -105,23 +112,28 @@ def test_gpt_oss_both_functions_read_pairs(
     points=0.5,
     catches=("symmetric-gate-clamp", "unclamped-gate", "unclamped-up", "plain-swiglu", "alpha-one", *SHIFT),
 )
-def test_gpt_oss_worked_slice(clamped_swiglu: ClampedSwiGLUCalls) -> None:
+def test_gpt_oss_worked_slice(clamped_swiglu: ClampedSwiGLUCalls, rng: np.random.Generator) -> None:
     """Gate and up both at -9, 0, 7 and 9: a small positive number, zero, and twice the plateau near 56 (M6 §9)."""
-    z = np.array([-9.0, 0.0, 7.0, 9.0])
+    z, tolerance = np.array([-9.0, 0.0, 7.0, 9.0]), {"rtol": 2e-6, "atol": 5e-6}
     of = "clamped_swiglu(gate and up both at -9, 0, 7 and 9)"
     # -9·σ(-15.318)·(-7 + 1) and 7·σ(11.914)·(7 + 1).
     expected = [[[1.2018e-5], [0.0], [55.999625], [55.999625]]]
-    checks.close(clamped_swiglu(one_pair_a_token(z, z), ALPHA, LIMIT), expected, rtol=2e-6, atol=5e-6, of=of)
+    checks.close(clamped_swiglu(one_pair_a_token(z, z), ALPHA, LIMIT), expected, **tolerance, of=of)
+    z = inputs.near(rng, [-11.5, 0.0, 5.5, 9.0])  # at -9 and below it hardly matters how up is clamped
+    packed, of = one_pair_a_token(z, z), "clamped_swiglu(gate and up alike, at 0, inside the limit and beyond it)"
+    checks.close(clamped_swiglu(packed, ALPHA, LIMIT), product(packed), **tolerance, of=of)
 
 
 @pytest.mark.graded("gpt_oss", points=0.5, catches=CURVE)
-def test_gpt_oss_gate_curve(clamped_swiglu: ClampedSwiGLUCalls) -> None:
+def test_gpt_oss_gate_curve(clamped_swiglu: ClampedSwiGLUCalls, rng: np.random.Generator) -> None:
     """Up at zero shows the gate's own curve, at the published alpha and at two others."""
     z = np.array([-6.0, -2.0, -1.0, -0.25, 0.25, 1.0, 2.0, 6.0])
-    packed = one_pair_a_token(z, 0.0)
-    for alpha in (ALPHA, 0.4, 3.0):
-        of = f"clamped_swiglu(gates from -6 to 6 with up = 0, alpha={alpha:g}, limit=7)"
-        checks.close(clamped_swiglu(packed, alpha, LIMIT), product(packed, alpha), **size(1.0), of=of)
+    drawn = inputs.near(rng, 0.9 * z)  # inside the limit too
+    for gates, shown in ((z, "gates from -6 to 6"), (drawn, "other gates inside the limit")):
+        packed = one_pair_a_token(gates, 0.0)
+        for alpha in (ALPHA, 0.4, 3.0):
+            of = f"clamped_swiglu({shown} with up = 0, alpha={alpha:g}, limit=7)"
+            checks.close(clamped_swiglu(packed, alpha, LIMIT), product(packed, alpha), **size(1.0), of=of)
 
 
 @pytest.mark.graded("gpt_oss", points=0.5, catches=(*SHIFT, "plain-swiglu"))
@@ -141,31 +153,47 @@ def test_gpt_oss_up_is_shifted_by_one(clamped_swiglu: ClampedSwiGLUCalls, rng: n
 
 
 @pytest.mark.graded("gpt_oss", points=0.5, catches=(*ABOVE, *SIGMOIDS, "hardcoded-limit"))
-def test_gpt_oss_gate_is_clamped_above(clamped_swiglu: ClampedSwiGLUCalls) -> None:
+def test_gpt_oss_gate_is_clamped_above(clamped_swiglu: ClampedSwiGLUCalls, rng: np.random.Generator) -> None:
     """Every gate beyond the limit, 1e4 too, gives what a gate just at it gives; smaller gates give something else."""
     for limit in (1.0, 2.0):
         for up in (0.75, -0.4):
             packed = one_pair_a_token([0.3 * limit, limit, 1.2 * limit, 1.6 * limit, 9 * limit, 1e4], up)
             of = f"clamped_swiglu(gates from {0.3 * limit:g} to 1e4 with up = {up:g}, 1.702, {limit:g})"
             bounded(row(clamped_swiglu(packed, ALPHA, limit), 6, of), of)
+    for limit in (1.0, 2.0):
+        for up in (0.75, -0.4):
+            inside, *excess, far = inputs.near(rng, [0.3, 0.2, 0.6, 8.0, 1e4])
+            gates = [inside * limit, limit, *((1 + part) * limit for part in excess), far]
+            of = f"clamped_swiglu(a gate inside the limit, one at it, others beyond it, 1.702, {limit:g})"
+            packed = one_pair_a_token(gates, inputs.near(rng, up))
+            bounded(row(clamped_swiglu(packed, ALPHA, limit), 6, of), of)
 
 
 @pytest.mark.graded("gpt_oss", points=0.5, catches=("symmetric-gate-clamp", "gate-clamped-below"))
-def test_gpt_oss_gate_is_not_clamped_below(clamped_swiglu: ClampedSwiGLUCalls) -> None:
+def test_gpt_oss_gate_is_not_clamped_below(clamped_swiglu: ClampedSwiGLUCalls, rng: np.random.Generator) -> None:
     """Gates far below -limit keep their own, vanishing, factor: the clamp has one side (M6 §9)."""
     for far in (-25.0, -1e4):
         of = f"clamped_swiglu(gates of {far:g}, 0.9 and -0.9 with up = 0.75, 1.702, 1)"
         gated(row(clamped_swiglu(one_pair_a_token([far, 0.9, -0.9], 0.75), ALPHA, 1.0), 3, of), of)
+    for far in (-25.0, -1e4):
+        packed = one_pair_a_token(inputs.near(rng, [far, 0.75, -0.75]), inputs.near(rng, 0.75))
+        of = "clamped_swiglu(a gate far below zero and two inside the limit, 1.702, 1)"
+        gated(row(clamped_swiglu(packed, ALPHA, 1.0), 3, of), of)
 
 
 @pytest.mark.graded("gpt_oss", points=0.5, catches=(*UP, "hardcoded-limit"))
-def test_gpt_oss_up_is_clamped_on_both_sides(clamped_swiglu: ClampedSwiGLUCalls) -> None:
+def test_gpt_oss_up_is_clamped_on_both_sides(clamped_swiglu: ClampedSwiGLUCalls, rng: np.random.Generator) -> None:
     """Every up value beyond a limit, ±1e4 too, gives what one just at that limit gives, above and below."""
-    for limit in (1.0, 3.0):
-        ups = np.array([0.0, limit, 1.2 * limit, 4 * limit, 1e4])
-        of = f"clamped_swiglu(gates of 0.6 with up values of up to 1e4 in size, 1.702, {limit:g})"
-        for side in (ups, -ups):
-            bounded(row(clamped_swiglu(one_pair_a_token(0.6, side), ALPHA, limit), 5, of), of)
+    excess, times, far = inputs.near(rng, [0.2, 4.0, 1e4])
+    for shown, gate, beyond, much, most in (
+        ("gates of 0.6", 0.6, 1.2, 4.0, 1e4),
+        ("equal gates", inputs.near(rng, 0.6), 1 + excess, times, far),
+    ):
+        for limit in (1.0, 3.0):
+            ups = np.array([0.0, limit, beyond * limit, much * limit, most])
+            of = f"clamped_swiglu({shown} with up values of up to 1e4 in size, 1.702, {limit:g})"
+            for side in (ups, -ups):
+                bounded(row(clamped_swiglu(one_pair_a_token(gate, side), ALPHA, limit), 5, of), of)
 
 
 @pytest.mark.graded(
@@ -187,14 +215,15 @@ def test_gpt_oss_matches_the_formula(clamped_swiglu: ClampedSwiGLUCalls, rng: np
 
 
 @pytest.mark.graded("gpt_oss", points=0.5, catches=("default-alpha", "default-limit"))
-def test_gpt_oss_defaults(clamped_swiglu: ClampedSwiGLUCalls) -> None:
+def test_gpt_oss_defaults(clamped_swiglu: ClampedSwiGLUCalls, rng: np.random.Generator) -> None:
     """alpha is 1.702 and limit is 7 where nobody says otherwise (M6 §15)."""
-    z = np.array([-2.0, -1.0, 1.0, 2.0, 6.5, 9.0, 20.0])
-    packed = one_pair_a_token(z, z[::-1])
-    y = clamped_swiglu(packed)
-    checks.close(y, product(packed), **size(LIMIT), of="clamped_swiglu(packed), alpha and limit not given")
-    y = clamped_swiglu(packed, 0.5)
-    checks.close(y, product(packed, 0.5), **size(LIMIT), of="clamped_swiglu(packed, 0.5), limit not given")
+    drawn = inputs.near(rng, [-2.0, -1.0, 1.0, 2.0, 5.5, 9.0, 20.0])
+    for z in (np.array([-2.0, -1.0, 1.0, 2.0, 6.5, 9.0, 20.0]), drawn):
+        packed = one_pair_a_token(z, z[::-1])
+        y = clamped_swiglu(packed)
+        checks.close(y, product(packed), **size(LIMIT), of="clamped_swiglu(packed), alpha and limit not given")
+        y = clamped_swiglu(packed, 0.5)
+        checks.close(y, product(packed, 0.5), **size(LIMIT), of="clamped_swiglu(packed, 0.5), limit not given")
 
 
 @pytest.mark.graded("gpt_oss", points=0.5, catches=("detached-sigmoid", *PACKING, *CURVE, *SHIFT))
@@ -293,4 +322,5 @@ def test_gpt_oss_leaves_its_input_unchanged(
     of = "clamped_swiglu(packed, 1.702, 1)"
     after = clamped_swiglu.arguments_after(packed, ALPHA, 1.0)
     checks.unchanged(after["packed"], packed, of=of, name="packed", implies=in_place)
-    gated(row(clamped_swiglu(one_pair_a_token([-60.0, 0.6, -0.6], 0.5), ALPHA, 1.0), 3, of), of)
+    for gates, up in (([-60.0, 0.6, -0.6], 0.5), (inputs.near(rng, [-60.0, 0.6, -0.6]), inputs.near(rng, 0.5))):
+        gated(row(clamped_swiglu(one_pair_a_token(gates, up), ALPHA, 1.0), 3, of), of)

@@ -1,7 +1,8 @@
 """Graded tests of `numpy_bridge.py` (10 points): two norms, four activations and a gated product, in NumPy.
 
 Where one thing is the question the others are hidden: rows have mean zero unless centring is the question, eps is small
-unless eps is, activations are compared far out only where their formulas agree.
+unless eps is, activations are compared far out only where their formulas agree. Each fixed example has a drawn sister
+that hides and shows the same: what only remembers the example fails.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from nanolm import checks
@@ -40,14 +42,19 @@ def dtype_name(dtype: torch.dtype) -> str:
 
 
 @pytest.mark.graded("numpy_bridge", points=0.5, catches=(*CENTRE, *SCALE))
-def test_numpy_bridge_norms_worked_numbers(numpy_bridge: Functions) -> None:
-    """M6 §5: (2, -1, 3, 0) has mean 1, variance 2.5 and RMS √3.5."""
+def test_numpy_bridge_norms_worked_numbers(numpy_bridge: Functions, rng: np.random.Generator) -> None:
+    """M6 §5: (2, -1, 3, 0) has mean 1, variance 2.5 and RMS √3.5; and a drawn row like it."""
     row = np.array([[2.0, -1.0, 3.0, 0.0]])
     tolerance = tolerances.float32(4)._asdict()
     y = numpy_bridge.rms_norm(tensor(row))
     checks.close(y, row / (3.5 + EPS) ** 0.5, **tolerance, of="rms_norm([2, -1, 3, 0])")
     y = numpy_bridge.layer_norm(tensor(row))
     checks.close(y, (row - 1) / (2.5 + EPS) ** 0.5, **tolerance, of="layer_norm([2, -1, 3, 0])")
+    x = tensor(inputs.near(rng, row))
+    y = numpy_bridge.rms_norm(x)
+    checks.close(y, oracles.rms_rows(rows=x), **tolerance, of="rms_norm(a row like [2, -1, 3, 0])")
+    y = numpy_bridge.layer_norm(x)
+    checks.close(y, oracles.layer_rows(rows=x), **tolerance, of="layer_norm(a row like [2, -1, 3, 0])")
 
 
 @pytest.mark.graded(
@@ -70,20 +77,24 @@ def test_numpy_bridge_norms_match_the_formula(numpy_bridge: Functions, rng: np.r
 
 
 @pytest.mark.graded("numpy_bridge", points=0.5, catches=CENTRE)
-def test_numpy_bridge_norms_of_constant_rows(numpy_bridge: Functions) -> None:
+def test_numpy_bridge_norms_of_constant_rows(numpy_bridge: Functions, rng: np.random.Generator) -> None:
     """Constant rows of 4s and of -4s: rms_norm gives ones and minus ones, layer_norm leaves nothing but beta."""
     signs = np.array([[1.0], [-1.0]]) * np.ones((1, 2, D))
-    of = "rms_norm(a row of 4s and one of -4s)"
-    y = numpy_bridge.rms_norm(tensor(4 * signs))
-    checks.shape(y, (1, 2, D), of=of)
-    vanished = bool((np.abs(checks.values(y)) < 1e-2).all())
-    headline = text("checks", "constant_vanished", of=of)
-    checks.require(not vanished, headline, outcome=Outcome.WRONG_VALUE)
-    checks.close(y, signs, rtol=1e-4, atol=0.0, of=of)
     beta = np.array([0.5, -1.0, 2.0, -3.0, 1.5])
-    y = numpy_bridge.layer_norm(tensor(4 * signs), inputs.ones(D), tensor(beta))
-    expected = np.broadcast_to(beta, (1, 2, D))
-    checks.close(y, expected, rtol=1e-4, atol=1e-4, of="layer_norm(a row of 4s and one of -4s, ones, beta)")
+    for size, shift, shown in (
+        (4.0, tensor(beta), "a row of 4s and one of -4s"),
+        (given.short_constant(rng), tensor(inputs.near(rng, beta)), "a row of one number and one of its opposite"),
+    ):
+        x, of = tensor(size * signs), f"rms_norm({shown})"
+        y = numpy_bridge.rms_norm(x)
+        checks.shape(y, (1, 2, D), of=of)
+        vanished = bool((np.abs(checks.values(y)) < 1e-2).all())
+        headline = text("checks", "constant_vanished", of=of)
+        checks.require(not vanished, headline, outcome=Outcome.WRONG_VALUE)
+        checks.close(y, signs, rtol=1e-4, atol=0.0, of=of)
+        y = numpy_bridge.layer_norm(x, inputs.ones(D), shift)
+        expected = np.broadcast_to(inputs.exact(shift), (1, 2, D))
+        checks.close(y, expected, rtol=1e-4, atol=1e-4, of=f"layer_norm({shown}, ones, beta)")
 
 
 @pytest.mark.graded(
@@ -91,25 +102,47 @@ def test_numpy_bridge_norms_of_constant_rows(numpy_bridge: Functions) -> None:
     points=0.5,
     catches=("eps-outside-sqrt", "missing-eps", "hardcoded-eps", "default-eps", "clamped-denominator", "missing-sqrt"),
 )
-def test_numpy_bridge_norms_add_eps_inside_the_root(numpy_bridge: Functions) -> None:
+def test_numpy_bridge_norms_add_eps_inside_the_root(numpy_bridge: Functions, rng: np.random.Generator) -> None:
     """Rows of ±0.004 at eps = 0.01, of ±0.001 at the default eps, and zeros: where eps stands decides."""
-    for size, eps, expected in ((4e-3, 1e-2, 4e-3 / 0.010016**0.5), (1e-3, None, 0.5**0.5), (0.0, 1e-2, 0.0)):
+    worked: list[tuple[float, float | None, float]] = [
+        (4e-3, 1e-2, 4e-3 / 0.010016**0.5),
+        (1e-3, None, 0.5**0.5),
+        (0.0, 1e-2, 0.0),
+    ]
+    cases: list[tuple[Tensor, float | None, ArrayLike, str]] = [
+        (tensor([size * given.SIGNS]), eps, [expected * given.SIGNS], f"a row of ±{size:g}, eps={named(eps)}")
+        for size, eps, expected in worked
+    ]
+    for size, eps, _ in worked:
+        x, drawn = tensor([inputs.near(rng, size) * given.SIGNS]), None if eps is None else float(inputs.near(rng, eps))
+        expected = oracles.rms_rows(rows=x, eps=drawn or EPS)  # layer_norm's too: the mean is zero
+        like = f"about {named(eps)}" if eps else named(eps)
+        cases.append((x, drawn, expected, f"a row like ±{size:g}, eps={like}"))
+    for x, eps, expected, of in cases:
         for name, norm in (("rms_norm", numpy_bridge.rms_norm), ("layer_norm", numpy_bridge.layer_norm)):
-            y = norm(tensor([size * given.SIGNS]), eps=eps)
-            of = f"{name}(a row of ±{size:g}, eps={'not given' if eps is None else f'{eps:g}'})"
-            checks.close(y, [expected * given.SIGNS], **tolerances.float32(4, 0.1)._asdict(), of=of)
+            y = norm(x, eps=eps)
+            checks.close(y, expected, **tolerances.float32(4, 0.1)._asdict(), of=f"{name}({of})")
+
+
+def named(eps: float | None) -> str:
+    """An eps, as messages name it."""
+    return "not given" if eps is None else f"{eps:g}"
 
 
 @pytest.mark.graded("numpy_bridge", points=0.5, catches=("low-precision",))
-def test_numpy_bridge_norms_square_in_float32(numpy_bridge: Functions) -> None:
-    """float16 rows of ±300 and ±1000: the squares are beyond float16 (65504)."""
+def test_numpy_bridge_norms_square_in_float32(numpy_bridge: Functions, rng: np.random.Generator) -> None:
+    """float16 rows of ±300 and ±1000, and rows like them: the squares are beyond float16 (65504)."""
     rows = np.stack([300 * given.SIGNS, 1000 * given.SIGNS])
-    for name, norm in (("rms_norm", numpy_bridge.rms_norm), ("layer_norm", numpy_bridge.layer_norm)):
-        of = f"{name}(float16 rows of ±300 and ±1000)"
-        y = norm(tensor(rows, torch.float16), inputs.ones(4, torch.float16))
-        what = text("checks", "half_overflow", of=of)
-        half = 2.0**-tolerances.FLOAT16_BITS
-        checks.close(y, np.sign(rows), rtol=half, atol=0.0, of=of, what=what)
+    half, drawn = 2.0**-tolerances.FLOAT16_BITS, tensor(given.opposite_pairs(rng, 340.0, 1000.0), torch.float16)
+    for x, expected, shown in (
+        (tensor(rows, torch.float16), np.sign(rows), "of ±300 and ±1000"),
+        (drawn, oracles.rms_rows(rows=drawn), "like ±300 and ±1000"),  # layer_norm's too: the mean is zero
+    ):
+        for name, norm in (("rms_norm", numpy_bridge.rms_norm), ("layer_norm", numpy_bridge.layer_norm)):
+            of = f"{name}(float16 rows {shown})"
+            y = norm(x, inputs.ones(4, torch.float16))
+            what = text("checks", "half_overflow", of=of)
+            checks.close(y, expected, rtol=half, atol=0.0, of=of, what=what)
 
 
 @pytest.mark.graded("numpy_bridge", points=0.5, catches=("float64-output",))
@@ -146,11 +179,15 @@ def test_numpy_bridge_norms_keep_float64s_precision(numpy_bridge: Functions, rng
 
 
 @pytest.mark.graded("numpy_bridge", points=0.5, catches=("missing-validation", "wrong-exception"))
-def test_numpy_bridge_norms_refuse_what_they_cannot_normalise(numpy_bridge: Functions) -> None:
+def test_numpy_bridge_norms_refuse_what_they_cannot_normalise(
+    numpy_bridge: Functions, rng: np.random.Generator
+) -> None:
     """No last axis or an empty one, NaN and infinity, an eps that is no positive number, a gamma not of shape [D]."""
     x, unchecked = tensor(np.stack([given.SIGNS, 2 * given.SIGNS])), "numpy_bridge-missing-validation"
     for name, norm in (("rms_norm", numpy_bridge.rms_norm), ("layer_norm", numpy_bridge.layer_norm)):
         checks.close(norm(x), np.stack([given.SIGNS] * 2), rtol=1e-4, atol=0.0, of=f"{name}(x)")
+        drawn = tensor(given.opposite_pairs(rng, 1.0, 2.0))
+        checks.close(norm(drawn), oracles.rms_rows(rows=drawn), rtol=1e-4, atol=0.0, of=f"{name}(x)")
         for of, rows in (
             ("a 0-d array", tensor(3.0)),
             ("an array of shape [3, 0]", torch.zeros(3, 0)),
@@ -202,20 +239,20 @@ def near(dtype: torch.dtype) -> tolerances.Tolerance:
 
 
 @pytest.mark.graded("numpy_bridge", points=1.0, catches=("overflowing-sigmoid", "clipped-input"))
-def test_numpy_bridge_activations_survive_large_inputs(numpy_bridge: Functions) -> None:
+def test_numpy_bridge_activations_survive_large_inputs(numpy_bridge: Functions, rng: np.random.Generator) -> None:
     """±12 to ±10000 in float16, float32 and float64: finite and right; a warning of NumPy costs nothing."""
-    for (name, activation), dtype in product(numpy_bridge.activations.items(), given.DTYPES):
-        points = tensor(given.FAR, dtype)
+    far, drawn = np.abs(given.FAR) > 12, inputs.near(rng, given.AROUND_FAR)
+    for z, (name, activation), dtype in product((given.FAR, drawn), numpy_bridge.activations.items(), given.DTYPES):
+        points = tensor(z, dtype)
         of = f"{name}({dtype_name(dtype)} z from -1e4 to 1e4)"
         y = activation({"z": points})
         checks.shape(y, given.FAR.shape, of=of)
-        far = np.abs(given.FAR) > 12
         # An overflow spares the nearest points; what is not finite there as well has another cause.
         spared = bool(np.isfinite(checks.values(y)[~far]).all()) or dtype == torch.float16
         checks.finite(y, of=of, implies="numpy_bridge-overflowing-sigmoid" if spared else None)
         checks.close(y, oracles.curve(name=name, at=points), **near(dtype)._asdict(), of=of)
-    points = tensor(given.FAR)
-    for alpha in (1.0, 1.702):
+    for z, alpha in product((given.FAR, drawn), (1.0, 1.702)):
+        points = tensor(z)
         of = f"swiglu(gates from -1e4 to 1e4, ones, alpha={alpha:g})"
         y = numpy_bridge.swiglu(points, torch.ones_like(points), alpha=alpha)
         expected = oracles.gated(gate=points, linear=torch.ones_like(points), slope=alpha)
@@ -236,24 +273,26 @@ def test_numpy_bridge_swiglu_matches_the_formula(numpy_bridge: Functions, rng: n
 
 
 @pytest.mark.graded("numpy_bridge", points=1.0, catches=CLAMPS)
-def test_numpy_bridge_swiglu_clamps_each_branch_its_way(numpy_bridge: Functions) -> None:
+def test_numpy_bridge_swiglu_clamps_each_branch_its_way(numpy_bridge: Functions, rng: np.random.Generator) -> None:
     """Gates and ups on both sides of small limits and of gpt-oss's 7 (M6 §9); one limit alone clamps one branch."""
-    branches = given.grid()
-    for gate_limit, up_limit in ((1.0, 2.0), (7.0, 7.0), (1.0, None), (None, 2.0)):
-        options = {"gate_limit": gate_limit, "up_limit": up_limit}
-        of = (
-            f"swiglu(gates and ups from -9 to 9, alpha=1.702, gate_limit={gate_limit}, up_limit={up_limit}, shift_up=1)"
-        )
-        y = numpy_bridge.swiglu(**branches, alpha=1.702, shift_up=1.0, **options)
-        expected = oracles.gated(
-            gate=branches["gate"],
-            linear=branches["up"],
-            slope=1.702,
-            gate_top=gate_limit,
-            linear_bound=up_limit,
-            offset=1.0,
-        )
-        checks.close(y, expected, **tolerances.float32(4, 1.0)._asdict(), of=of)
+    drawn = given.grid(inputs.near(rng, given.GATES), inputs.near(rng, given.GATES))
+    for branches, shown in (
+        (given.grid(), "gates and ups from -9 to 9"),
+        (drawn, "gates and ups like those from -9 to 9"),
+    ):
+        for gate_limit, up_limit in ((1.0, 2.0), (7.0, 7.0), (1.0, None), (None, 2.0)):
+            options = {"gate_limit": gate_limit, "up_limit": up_limit}
+            of = f"swiglu({shown}, alpha=1.702, gate_limit={gate_limit}, up_limit={up_limit}, shift_up=1)"
+            y = numpy_bridge.swiglu(**branches, alpha=1.702, shift_up=1.0, **options)
+            expected = oracles.gated(
+                gate=branches["gate"],
+                linear=branches["up"],
+                slope=1.702,
+                gate_top=gate_limit,
+                linear_bound=up_limit,
+                offset=1.0,
+            )
+            checks.close(y, expected, **tolerances.float32(4, 1.0)._asdict(), of=of)
 
 
 @pytest.mark.graded("numpy_bridge", points=0.5, catches=("unchecked-branches", "wrong-exception"))
