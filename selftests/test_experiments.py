@@ -82,6 +82,18 @@ def test_the_courses_numbers_are_these(results: dict[str, Result]) -> None:
         assert numbers <= {number.course for number in results[name].numbers}, name
 
 
+def test_a_row_of_gelu_gap_stands_at_its_label(results: dict[str, Result]) -> None:
+    """GELU(1) is 0.841345, which a grid of steps of 0.003 does not hit."""
+    for label, exact, near, gap in results["gelu-gap"].tables[0].rows:
+        z = float(label)
+        gelu = z * (1 + math.erf(z / math.sqrt(2))) / 2
+        sigmoid_form = z / (1 + math.exp(-1.702 * z))
+        assert float(exact) == pytest.approx(gelu, abs=6e-7), label
+        assert float(near) == pytest.approx(sigmoid_form, abs=6e-7), label
+        assert float(gap) == pytest.approx(abs(gelu - sigmoid_form), abs=6e-7), label
+    assert ("1", "0.841345") in {row[:2] for row in results["gelu-gap"].tables[0].rows}
+
+
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_banked_mistake_is_noticed(name: str) -> None:
     exercise, _, _ = MISTAKES[name].partition("/")
