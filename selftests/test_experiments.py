@@ -94,6 +94,11 @@ def test_a_row_of_gelu_gap_stands_at_its_label(results: dict[str, Result]) -> No
     assert ("1", "0.841345") in {row[:2] for row in results["gelu-gap"].tables[0].rows}
 
 
+def test_the_fit_takes_its_target_from_no_exercise() -> None:
+    """A right RMSNorm may work in float32, which shows in the sixth digit; one of 200,000 features may fill the memory."""
+    assert EXPERIMENTS["dyt-fit"].needs == ("elementwise",)
+
+
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_banked_mistake_is_noticed(name: str) -> None:
     exercise, _, _ = MISTAKES[name].partition("/")

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from nanolm.experiments.lab import Lab
+from nanolm.experiments.norms import rms
 from nanolm.experiments.result import Claim, Number, Panel, Result, Table
 
 
@@ -115,16 +116,14 @@ def oss_mlp(lab: Lab) -> Result:
 
 def dyt_fit(lab: Lab) -> Result:
     """The tanh nearest to RMS normalisation on 200,000 standard normals, and the slopes of DyT and DyISRU at zero."""
-    rms_norm, dyt, dyisru = (
-        lab.name(file, name)
-        for file, name in (("modules.py", "RMSNorm"), ("elementwise.py", "DyT"), ("elementwise.py", "DyISRU"))
-    )
-    x = torch.from_numpy(np.random.default_rng(5).standard_normal(200_000))
+    dyt, dyisru = (lab.name("elementwise.py", name) for name in ("DyT", "DyISRU"))
+    x = torch.from_numpy(np.random.default_rng(5).standard_normal(200_000)).view(200, 1000)
     coefficients = np.linspace(0.3, 2.0, 171)
+    # One RMS for all the values together. An RMSNorm's eps, or float32 in it, would show in the sixth digit.
+    target = x / rms(x)
     with torch.no_grad():
-        target = rms_norm(len(x), 1e-12).double()(x)  # x / RMS(x): the usual eps would show in the sixth digit
         errors = [
-            (dyt(1, float(alpha)).double()(x[:, None])[:, 0] - target).square().mean().item() for alpha in coefficients
+            (dyt(x.shape[-1], float(alpha)).double()(x) - target).square().mean().item() for alpha in coefficients
         ]
     best = int(np.argmin(errors))
     slopes = [_slope_at_zero(layer) for layer in (dyt(1, 0.5), dyisru(1, 4.0))]
