@@ -95,7 +95,7 @@ def test_a_row_of_gelu_gap_stands_at_its_label(results: dict[str, Result]) -> No
 
 
 def test_the_fit_takes_its_target_from_no_exercise() -> None:
-    """A right RMSNorm may work in float32, which shows in the sixth digit; one of 200,000 features may fill the memory."""
+    """A right RMSNorm may work in float32, which shows in the sixth digit, and one of 200,000 features may take 160 GB."""
     assert EXPERIMENTS["dyt-fit"].needs == ("elementwise",)
 
 
