@@ -94,8 +94,15 @@ def test_a_row_of_gelu_gap_stands_at_its_label(results: dict[str, Result]) -> No
     assert ("1", "0.841345") in {row[:2] for row in results["gelu-gap"].tables[0].rows}
 
 
+def test_the_scale_at_which_eps_shows_is_not_read_off_a_grid(results: dict[str, Result]) -> None:
+    """The output's RMS is r / sqrt(r^2 + eps): 0.99 where r is 0.99 sqrt(eps / (1 - 0.99^2))."""
+    for eps, remark in zip((1e-6, 1e-5), results["epsilon"].remarks, strict=True):
+        scale = 0.99 * math.sqrt(eps / (1 - 0.99**2))
+        assert remark.endswith(f"once its RMS is below {scale:.2e}."), (remark, scale)
+
+
 def test_the_fit_takes_its_target_from_no_exercise() -> None:
-    """A right RMSNorm may work in float32, which shows in the sixth digit, and one of 200,000 features may take 160 GB."""
+    """A right RMSNorm may work in float32, which shows in the sixth digit, or take 160 GB for 200,000 features."""
     assert EXPERIMENTS["dyt-fit"].needs == ("elementwise",)
 
 
