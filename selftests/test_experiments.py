@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,8 +17,8 @@ from grader.bank import given
 from nanolm.course import EXERCISES, exercise_files
 from nanolm.experiments import EXPERIMENTS, Experiment
 from nanolm.experiments.figure import draw, save
-from nanolm.experiments.lab import Unfinished, run
-from nanolm.experiments.result import Claim, Number, Result, Table
+from nanolm.experiments.lab import Lab, Unfinished, run
+from nanolm.experiments.result import Claim, Number, Panel, Result, Table
 from nanolm.sources import PackageSource, TextSource
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -154,6 +155,45 @@ def test_it_draws_a_figure(name: str, results: dict[str, Result]) -> None:
         assert axis.get_title()
         numbers = [value for line in axis.lines for value in line.get_ydata()]  # type: ignore[union-attr]
         assert all(math.isfinite(float(value)) for value in numbers)
+
+
+def test_jacobians_circles_are_round_and_the_one_that_is_a_point_is_seen(results: dict[str, Result]) -> None:
+    (axis,) = draw(results["jacobian"], "title").axes
+    assert axis.get_aspect() == 1
+    points = [line for line in axis.lines if len(set(zip(line.get_xdata(), line.get_ydata(), strict=True))) == 1]  # type: ignore[arg-type]
+    assert [line.get_label() for line in points] == ["F(h) = -h"]
+    assert points[0].get_marker() not in (None, "None", "")
+
+
+@pytest.mark.parametrize("name", ["streams-mix", "two-streams", "decay", "sinkhorn", "forward-scale", "frozen-stack"])
+def test_an_axis_that_counts_has_whole_ticks(name: str, results: dict[str, Result]) -> None:
+    (axis,) = draw(results[name], "title").axes
+    assert [tick for tick in axis.get_xticks() if tick != round(tick)] == []
+
+
+def test_gelus_figure_shows_the_other_activations_too(results: dict[str, Result]) -> None:
+    panel = results["gelu-gap"].panels[0]
+    assert isinstance(panel, Panel)
+    assert {"ReLU", "SiLU", "GELU"} < set(panel.curves)
+    expected = {"ReLU": lambda z: max(0.0, z), "SiLU": lambda z: z / (1 + math.exp(-z))}
+    for name, function in expected.items():
+        assert all(y == pytest.approx(function(x), abs=1e-6) for x, y in zip(*panel.curves[name], strict=True))
+
+
+def test_oss_mlp_scales_one_input() -> None:
+    """Rows that differ by more than the scale would compare other inputs as well."""
+    seen = []
+
+    class Listening(Lab):
+        def name(self, file: str, name: str) -> Any:
+            function = super().name(file, name)
+            if name != "swiglu_mlp":
+                return function
+            return lambda x, *rest: seen.append(x) or function(x, *rest)  # type: ignore[func-returns-value]
+
+    EXPERIMENTS["oss-mlp"].run(Listening(REFERENCE))
+    assert len(seen) == 3
+    assert [abs(x / seen[0] - x.max() / seen[0].max()).max() < 1e-6 for x in seen] == [True] * 3
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
