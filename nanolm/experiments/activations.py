@@ -12,8 +12,8 @@ from nanolm.experiments.result import Claim, Number, Panel, Result, Table
 
 
 def gelu_gap(lab: Lab) -> Result:
-    """The largest distance between GELU and its sigmoid form on an even grid, and where it is."""
-    gelu, approximation = (lab.name("numpy_bridge.py", name) for name in ("gelu", "gelu_sigmoid"))
+    """The largest distance between GELU and its sigmoid form on an even grid, and where it is; ReLU and SiLU beside."""
+    gelu, approximation, silu = (lab.name("numpy_bridge.py", name) for name in ("gelu", "gelu_sigmoid", "silu"))
     z = np.linspace(-6, 6, 4001)
     x = z.tolist()
     exact, near = gelu(z), approximation(z)
@@ -21,14 +21,19 @@ def gelu_gap(lab: Lab) -> Result:
     shown = np.array([-6.0, -4, -2, -1, 0, 1, 2, 4, 6])  # the grid's steps of 0.003 miss most of them
     listed = zip(shown.tolist(), gelu(shown).tolist(), approximation(shown).tolist(), strict=True)
     rows = tuple((f"{at:g}", f"{one:.6f}", f"{other:.6f}", f"{abs(one - other):.6f}") for at, one, other in listed)
+    curves = {"ReLU": (z + abs(z)) / 2, "SiLU": silu(z), "z · sigmoid(1.702 z)": near, "GELU": exact}
+    middle = abs(z) <= 3  # where the eye tells them apart
     return Result(
         tables=(Table(("z", "GELU", "z · sigmoid(1.702 z)", "gap"), rows),),
         numbers=(Number("largest gap on 4001 points of [-6, 6]", float(gap.max()), 0.020335, 5e-7),),
         panels=(
             Panel(
-                "Two functions", "z", "value", {"GELU": (x, exact.tolist()), "z · sigmoid(1.702 z)": (x, near.tolist())}
+                "Activations",
+                "z",
+                "value",
+                {name: (z[middle].tolist(), y[middle].tolist()) for name, y in curves.items()},
             ),
-            Panel("Their distance", "z", "|difference|", {"gap": (x, gap.tolist())}),
+            Panel("GELU and its sigmoid form, apart", "z", "|difference|", {"gap": (x, gap.tolist())}),
         ),
         remarks=(f"It is largest at z = {z[gap.argmax()]:.3f}.",),
     )
@@ -76,9 +81,10 @@ def oss_mlp(lab: Lab) -> Result:
     width, hidden = 4, 8
     w_gate, w_up = rng.normal(size=(2, width, hidden))
     w_down = rng.normal(size=(hidden, width)) / hidden
+    unscaled = rng.normal(size=(3, width))
     rows = []
     for scale in (0.1, 1.0, 10.0):
-        x = scale * rng.normal(size=(3, width))
+        x = scale * unscaled
         gate, up = x @ w_gate, x @ w_up
         packed = _packed(torch.from_numpy(gate), torch.from_numpy(up))
         by_torch = activation(packed).numpy() @ w_down

@@ -115,6 +115,7 @@ def _circles(steps: dict[str, Step]) -> Panel:
         "h1",
         "h2",
         {name: (points[:, 0].tolist(), points[:, 1].tolist()) for name, points in curves.items()},
+        equal=True,
     )
 
 
