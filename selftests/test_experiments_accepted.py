@@ -6,9 +6,11 @@ the precision that the contract asks for.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 from grader.bank import Specimen, given, read_bank, texts_with
 from nanolm.course import EXERCISES
@@ -18,6 +20,15 @@ from nanolm.sources import TextSource
 
 ROOT = Path(__file__).resolve().parent.parent
 ACCEPTED = [specimen for specimen in read_bank(ROOT) if specimen.kind == "accepted"]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Arrays this small gain nothing from a second thread, and where cores are shared the two wait for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.mark.parametrize("exercise", EXERCISES)
