@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,8 +17,8 @@ from grader.bank import given
 from nanolm.course import EXERCISES, exercise_files
 from nanolm.experiments import EXPERIMENTS, Experiment
 from nanolm.experiments.figure import draw, save
-from nanolm.experiments.lab import Unfinished, run
-from nanolm.experiments.result import Claim, Number, Result, Table
+from nanolm.experiments.lab import Lab, Unfinished, run
+from nanolm.experiments.result import Claim, Number, Panel, Result, Table
 from nanolm.sources import PackageSource, TextSource
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -82,6 +83,30 @@ def test_the_courses_numbers_are_these(results: dict[str, Result]) -> None:
         assert numbers <= {number.course for number in results[name].numbers}, name
 
 
+def test_a_row_of_gelu_gap_stands_at_its_label(results: dict[str, Result]) -> None:
+    """GELU(1) is 0.841345, which a grid of steps of 0.003 does not hit."""
+    for label, exact, near, gap in results["gelu-gap"].tables[0].rows:
+        z = float(label)
+        gelu = z * (1 + math.erf(z / math.sqrt(2))) / 2
+        sigmoid_form = z / (1 + math.exp(-1.702 * z))
+        assert float(exact) == pytest.approx(gelu, abs=6e-7), label
+        assert float(near) == pytest.approx(sigmoid_form, abs=6e-7), label
+        assert float(gap) == pytest.approx(abs(gelu - sigmoid_form), abs=6e-7), label
+    assert ("1", "0.841345") in {row[:2] for row in results["gelu-gap"].tables[0].rows}
+
+
+def test_the_scale_at_which_eps_shows_is_not_read_off_a_grid(results: dict[str, Result]) -> None:
+    """The output's RMS is r / sqrt(r^2 + eps): 0.99 where r is 0.99 sqrt(eps / (1 - 0.99^2))."""
+    for eps, remark in zip((1e-6, 1e-5), results["epsilon"].remarks, strict=True):
+        scale = 0.99 * math.sqrt(eps / (1 - 0.99**2))
+        assert remark.endswith(f"once its RMS is below {scale:.2e}."), (remark, scale)
+
+
+def test_the_fit_takes_its_target_from_no_exercise() -> None:
+    """A right RMSNorm may work in float32, which shows in the sixth digit, or take 160 GB for 200,000 features."""
+    assert EXPERIMENTS["dyt-fit"].needs == ("elementwise",)
+
+
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_banked_mistake_is_noticed(name: str) -> None:
     exercise, _, _ = MISTAKES[name].partition("/")
@@ -130,6 +155,45 @@ def test_it_draws_a_figure(name: str, results: dict[str, Result]) -> None:
         assert axis.get_title()
         numbers = [value for line in axis.lines for value in line.get_ydata()]  # type: ignore[union-attr]
         assert all(math.isfinite(float(value)) for value in numbers)
+
+
+def test_jacobians_circles_are_round_and_the_one_that_is_a_point_is_seen(results: dict[str, Result]) -> None:
+    (axis,) = draw(results["jacobian"], "title").axes
+    assert axis.get_aspect() == 1
+    points = [line for line in axis.lines if len(set(zip(line.get_xdata(), line.get_ydata(), strict=True))) == 1]  # type: ignore[arg-type]
+    assert [line.get_label() for line in points] == ["F(h) = -h"]
+    assert points[0].get_marker() not in (None, "None", "")
+
+
+@pytest.mark.parametrize("name", ["streams-mix", "two-streams", "decay", "sinkhorn", "forward-scale", "frozen-stack"])
+def test_an_axis_that_counts_has_whole_ticks(name: str, results: dict[str, Result]) -> None:
+    (axis,) = draw(results[name], "title").axes
+    assert [tick for tick in axis.get_xticks() if tick != round(tick)] == []
+
+
+def test_gelus_figure_shows_the_other_activations_too(results: dict[str, Result]) -> None:
+    panel = results["gelu-gap"].panels[0]
+    assert isinstance(panel, Panel)
+    assert {"ReLU", "SiLU", "GELU"} < set(panel.curves)
+    expected = {"ReLU": lambda z: max(0.0, z), "SiLU": lambda z: z / (1 + math.exp(-z))}
+    for name, function in expected.items():
+        assert all(y == pytest.approx(function(x), abs=1e-6) for x, y in zip(*panel.curves[name], strict=True))
+
+
+def test_oss_mlp_scales_one_input() -> None:
+    """Rows that differ by more than the scale would compare other inputs as well."""
+    seen = []
+
+    class Listening(Lab):
+        def name(self, file: str, name: str) -> Any:
+            function = super().name(file, name)
+            if name != "swiglu_mlp":
+                return function
+            return lambda x, *rest: seen.append(x) or function(x, *rest)  # type: ignore[func-returns-value]
+
+    EXPERIMENTS["oss-mlp"].run(Listening(REFERENCE))
+    assert len(seen) == 3
+    assert [abs(x / seen[0] - x.max() / seen[0].max()).max() < 1e-6 for x in seen] == [True] * 3
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])

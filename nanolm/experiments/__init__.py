@@ -59,7 +59,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             "M6 §13",
             ("gpt_oss", "numpy_bridge"),
         ),
-        Experiment("dyt-fit", "activations", "a tanh fitted to RMSNorm", "M6 §11", ("rmsnorm", "elementwise")),
+        Experiment("dyt-fit", "activations", "a tanh fitted to x / RMS(x)", "M6 §11", ("elementwise",)),
         Experiment("ledger", "counting", "Llama-3.1-8B to the last parameter", "M6 §10", ("budget",)),
         Experiment("sinkhorn", "streams", "how fast the sums become one", "M6 §12, W6", ("mhc",)),
         Experiment("two-streams", "streams", "32 layers of mixing, free and constrained", "W6", ("mhc",)),

@@ -7,27 +7,33 @@ import torch
 from torch import Tensor
 
 from nanolm.experiments.lab import Lab
+from nanolm.experiments.norms import rms
 from nanolm.experiments.result import Claim, Number, Panel, Result, Table
 
 
 def gelu_gap(lab: Lab) -> Result:
-    """The largest distance between GELU and its sigmoid form on an even grid, and where it is."""
-    gelu, approximation = (lab.name("numpy_bridge.py", name) for name in ("gelu", "gelu_sigmoid"))
+    """The largest distance between GELU and its sigmoid form on an even grid, and where it is; ReLU and SiLU beside."""
+    gelu, approximation, silu = (lab.name("numpy_bridge.py", name) for name in ("gelu", "gelu_sigmoid", "silu"))
     z = np.linspace(-6, 6, 4001)
     x = z.tolist()
     exact, near = gelu(z), approximation(z)
     gap = abs(exact - near)
-    shown = (-6, -4, -2, -1, 0, 1, 2, 4, 6)
-    at = {value: int(np.argmin(abs(z - value))) for value in shown}
-    rows = tuple((str(value), f"{exact[i]:.6f}", f"{near[i]:.6f}", f"{gap[i]:.6f}") for value, i in at.items())
+    shown = np.array([-6.0, -4, -2, -1, 0, 1, 2, 4, 6])  # the grid's steps of 0.003 miss most of them
+    listed = zip(shown.tolist(), gelu(shown).tolist(), approximation(shown).tolist(), strict=True)
+    rows = tuple((f"{at:g}", f"{one:.6f}", f"{other:.6f}", f"{abs(one - other):.6f}") for at, one, other in listed)
+    curves = {"ReLU": (z + abs(z)) / 2, "SiLU": silu(z), "z · sigmoid(1.702 z)": near, "GELU": exact}
+    middle = abs(z) <= 3  # where the eye tells them apart
     return Result(
         tables=(Table(("z", "GELU", "z · sigmoid(1.702 z)", "gap"), rows),),
         numbers=(Number("largest gap on 4001 points of [-6, 6]", float(gap.max()), 0.020335, 5e-7),),
         panels=(
             Panel(
-                "Two functions", "z", "value", {"GELU": (x, exact.tolist()), "z · sigmoid(1.702 z)": (x, near.tolist())}
+                "Activations",
+                "z",
+                "value",
+                {name: (z[middle].tolist(), y[middle].tolist()) for name, y in curves.items()},
             ),
-            Panel("Their distance", "z", "|difference|", {"gap": (x, gap.tolist())}),
+            Panel("GELU and its sigmoid form, apart", "z", "|difference|", {"gap": (x, gap.tolist())}),
         ),
         remarks=(f"It is largest at z = {z[gap.argmax()]:.3f}.",),
     )
@@ -75,9 +81,10 @@ def oss_mlp(lab: Lab) -> Result:
     width, hidden = 4, 8
     w_gate, w_up = rng.normal(size=(2, width, hidden))
     w_down = rng.normal(size=(hidden, width)) / hidden
+    unscaled = rng.normal(size=(3, width))
     rows = []
     for scale in (0.1, 1.0, 10.0):
-        x = scale * rng.normal(size=(3, width))
+        x = scale * unscaled
         gate, up = x @ w_gate, x @ w_up
         packed = _packed(torch.from_numpy(gate), torch.from_numpy(up))
         by_torch = activation(packed).numpy() @ w_down
@@ -115,16 +122,14 @@ def oss_mlp(lab: Lab) -> Result:
 
 def dyt_fit(lab: Lab) -> Result:
     """The tanh nearest to RMS normalisation on 200,000 standard normals, and the slopes of DyT and DyISRU at zero."""
-    rms_norm, dyt, dyisru = (
-        lab.name(file, name)
-        for file, name in (("modules.py", "RMSNorm"), ("elementwise.py", "DyT"), ("elementwise.py", "DyISRU"))
-    )
-    x = torch.from_numpy(np.random.default_rng(5).standard_normal(200_000))
+    dyt, dyisru = (lab.name("elementwise.py", name) for name in ("DyT", "DyISRU"))
+    x = torch.from_numpy(np.random.default_rng(5).standard_normal(200_000)).view(200, 1000)
     coefficients = np.linspace(0.3, 2.0, 171)
+    # One RMS for all the values together. An RMSNorm's eps, or float32 in it, would show in the sixth digit.
+    target = x / rms(x)
     with torch.no_grad():
-        target = rms_norm(len(x), 1e-12).double()(x)  # x / RMS(x): the usual eps would show in the sixth digit
         errors = [
-            (dyt(1, float(alpha)).double()(x[:, None])[:, 0] - target).square().mean().item() for alpha in coefficients
+            (dyt(x.shape[-1], float(alpha)).double()(x) - target).square().mean().item() for alpha in coefficients
         ]
     best = int(np.argmin(errors))
     slopes = [_slope_at_zero(layer) for layer in (dyt(1, 0.5), dyisru(1, 4.0))]
@@ -155,7 +160,8 @@ def dyt_fit(lab: Lab) -> Result:
 
 
 def _slope_at_zero(layer: torch.nn.Module) -> float:
-    x = torch.zeros(1, 1, requires_grad=True)
+    """The slope beside zero, where both curves are straight to six digits: a right answer may turn on the sign of x."""
+    x = torch.full((1, 1), 1e-3, requires_grad=True)
     layer(x).sum().backward()
     assert x.grad is not None
     return x.grad.item()

@@ -44,13 +44,20 @@ def _bars(axis: Axes, panel: Bars) -> None:
 
 
 def _curves(axis: Axes, panel: Panel) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     for label, (x, y) in panel.curves.items():
-        axis.plot(x, y, label=label, marker="o" if panel.marked else None, markersize=4)
+        one_point = len(set(zip(x, y, strict=True))) == 1  # a line of no length is not seen
+        axis.plot(x, y, label=label, marker="o" if panel.marked or one_point else None, markersize=4)
     axis.set(title=panel.title, xlabel=panel.x_label, ylabel=panel.y_label)
     if panel.log_x:
         axis.set_xscale("log")
     if panel.log_y:
         axis.set_yscale("log")
+    if panel.equal:
+        axis.set_aspect("equal", adjustable="datalim")
+    if not panel.log_x and all(isinstance(value, int) for x, _ in panel.curves.values() for value in x):
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))  # there is no half a layer
     axis.grid(alpha=0.3)
     if len(panel.curves) > 1:
         axis.legend()

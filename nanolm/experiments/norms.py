@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import torch
@@ -29,11 +30,14 @@ def epsilon(lab: Lab) -> Result:
         with torch.no_grad():
             return rms(norms[eps](size * signs)) / size
 
+    def keeps(eps: float, size: float) -> bool:
+        """With a hundredth of the output's size lost, nobody would call it unchanged."""
+        return gain(eps, size) * size > 0.99
+
     scales = [10.0**power for power in range(1, -8, -1)]
     rows = tuple((f"{rms:.0e}", *(f"{gain(eps, rms) * rms:.6f}" for eps in EPSILONS)) for rms in scales)
     fine = [10.0 ** (power / 8) for power in range(8, -57, -1)]
-    # With a hundredth of the output's size lost, nobody would call it unchanged.
-    breaks = {eps: next((rms for rms in fine if gain(eps, rms) * rms < 0.99), math.nan) for eps in EPSILONS}
+    breaks = {eps: _threshold(partial(keeps, eps), 1e-7, 10.0) for eps in EPSILONS}
     return Result(
         tables=(Table(("RMS of x", *(f"RMS out, eps {eps:g}" for eps in EPSILONS)), rows, "the same vector, scaled"),),
         numbers=tuple(
@@ -51,10 +55,20 @@ def epsilon(lab: Lab) -> Result:
             ),
         ),
         remarks=tuple(
-            f"eps {eps:g}: scaling x changes the output by more than 1 % once its RMS is below {rms:.1e}."
+            f"eps {eps:g}: scaling x changes the output by more than 1 % once its RMS is below {rms:.2e}."
             for eps, rms in breaks.items()
         ),
     )
+
+
+def _threshold(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """The size from which on something holds, by bisection of its logarithm; NaN if it is not between the two."""
+    if holds(low) or not holds(high):
+        return math.nan
+    while high / low > 1 + 1e-5:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
 
 
 def norm_geometry(lab: Lab) -> Result:

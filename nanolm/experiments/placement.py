@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from nanolm.course_stack import take_course_stack
 from nanolm.experiments.lab import Lab
@@ -16,12 +16,24 @@ from nanolm.experiments.result import Claim, Number, Panel, Result, Table
 Step = Callable[[Tensor], Tensor]
 
 
-def _nothing(x: Tensor) -> Tensor:
-    return torch.zeros_like(x)
+class Map(nn.Module):
+    """A formula as a module, as a real block's parts are: an answer may put them into containers of modules."""
+
+    def __init__(self, formula: Step) -> None:
+        super().__init__()
+        self.formula = formula
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x: [..., D] → [..., D]."""
+        return self.formula(x)
 
 
-def _same(x: Tensor) -> Tensor:
-    return x.clone()
+def _silent() -> Map:
+    return Map(torch.zeros_like)
+
+
+def _same() -> Map:
+    return Map(torch.clone)
 
 
 def forward_scale(lab: Lab) -> Result:
@@ -66,7 +78,7 @@ def jacobian(lab: Lab) -> Result:
     }
 
     def step(branch: Step) -> Step:
-        return lambda x: pre_norm_step(x, branch, _nothing, _same, _same)
+        return lambda x: pre_norm_step(x, Map(branch), _silent(), _same(), _same())
 
     rows, found = [], {}
     for name, branch in branches.items():
@@ -103,6 +115,7 @@ def _circles(steps: dict[str, Step]) -> Panel:
         "h1",
         "h2",
         {name: (points[:, 0].tolist(), points[:, 1].tolist()) for name, points in curves.items()},
+        equal=True,
     )
 
 
@@ -118,12 +131,13 @@ def decay(lab: Lab) -> Result:
 
     def gradient(step: Callable[..., Tensor], weight: float) -> list[float]:
         """Mean size of d(sum of the stream after l layers)/d(the stream before them), for every l."""
+        branches = [Map(lambda y, matrix=matrix: weight * (y @ matrix.T)) for matrix in matrices]  # type: ignore[misc]
         sizes = []
         for depth in range(1, LAYERS + 1):
             x = torch.ones(16, dtype=torch.float64, requires_grad=True)
             h: Tensor = x
-            for matrix in matrices[:depth]:
-                h = step(h, lambda y, matrix=matrix: weight * (y @ matrix.T), _nothing, lambda y: 0.9 * y, _same)
+            for branch in branches[:depth]:
+                h = step(h, branch, _silent(), Map(lambda y: 0.9 * y), _same())
             h.sum().backward()  # type: ignore[no-untyped-call]
             assert x.grad is not None
             sizes.append(x.grad.abs().mean().item())

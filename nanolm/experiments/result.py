@@ -50,6 +50,8 @@ class Panel:
     log_y: bool = False
     marked: bool = False
     """Whether the points themselves are shown: few measured values, not a smooth curve."""
+    equal: bool = False
+    """Whether one unit is as long on both axes, so that a circle is round."""
 
 
 @dataclass(frozen=True)
