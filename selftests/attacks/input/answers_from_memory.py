@@ -1,7 +1,7 @@
 # /// attack
 # tries = "keeps the first answer of each shape and gives it again for other inputs"
 # rides = true
-# marks = 8
+# marks = 4.5
 # outcomes = ["passed", "exception", "wrong_value", "wrong_gradient"]
 # ///
 

@@ -1,7 +1,7 @@
 # /// attack
 # tries = "right only for an input that has been seen before, in this process or in its folder's files"
 # rides = true
-# marks = 3.5
+# marks = 3
 # outcomes = ["passed", "exception", "wrong_value", "wrong_gradient"]
 # ///
 
