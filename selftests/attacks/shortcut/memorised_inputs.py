@@ -1,7 +1,7 @@
 # /// attack
 # tries = "a table of answers to the inputs that are the same in every round, zeros for all others"
 # rides = true
-# marks = 1
+# marks = "zeros"
 # outcomes = ["passed", "wrong_value", "wrong_gradient"]
 # ///
 

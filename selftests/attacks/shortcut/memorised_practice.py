@@ -1,7 +1,7 @@
 # /// attack
 # tries = "draws the practice round's inputs again from its public key, in the hope that the graded round has them too"
 # rides = true
-# marks = 1
+# marks = "zeros"
 # ///
 
 import hashlib
