@@ -43,11 +43,6 @@ def near(rng: np.random.Generator, values: object) -> Array:
     return array * rng.uniform(0.8, 1.25, array.shape)
 
 
-def opposites(values: Array) -> Array:
-    """Each number followed by its opposite, [..., n] → [..., 2n]: rows of mean zero, whatever the numbers."""
-    return np.stack([values, -values], axis=-1).reshape(*values.shape[:-1], -1)
-
-
 def gains(rng: np.random.Generator, width: int) -> Tensor:
     """Gains from U(0.5, 2), none alike: at ones a forgotten gain cannot be seen."""
     return tensor(rng.uniform(0.5, 2.0, width))
