@@ -240,7 +240,7 @@ def test_what_is_done_to_the_course_s_stack_ends_with_the_call() -> None:
 def test_a_wrong_number_comes_with_what_each_callable_was_handed() -> None:
     calls = steps(pre_norm_step=lambda x, attn, ffn, norm1, norm2: x + attn(norm1(x)) + ffn(norm1(x)))
     with pytest.raises(CheckFailure) as caught:
-        graded.test_placement_pre_norm_follows_a_number(calls)
+        graded.test_placement_pre_norm_follows_a_number(calls, rng())
     assert caught.value.outcome is Outcome.WRONG_VALUE
     assert "attn = 5x, ffn = 7x, norm1 = 2x+1, norm2 = 3x+2" in caught.value.headline
     assert "attn was given 3; ffn was given 3; norm1 was given 1, 1; norm2 was given nothing" in caught.value.numbers
@@ -263,7 +263,7 @@ def test_calls_that_are_not_one_are_a_fault_of_the_interface(
     step: Callable[..., Tensor], words: str, implies: str | None
 ) -> None:
     with pytest.raises(CheckFailure, match=words) as caught:
-        graded.test_placement_calls_each_callable_once(steps(pre_norm_step=step))
+        graded.test_placement_calls_each_callable_once(steps(pre_norm_step=step), rng())
     assert caught.value.outcome is Outcome.WRONG_INTERFACE
     assert caught.value.implies == (f"placement-{implies}" if implies else None)
     if "2 times" in words:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tests.inputs import exact, tensor
+from tests.inputs import exact, near, tensor
 from tests.oracles import Array
 from tests.oracles_block import callables
 
@@ -29,6 +29,11 @@ def chain(step: str) -> dict[str, Tensor]:
     for name, (slope, constant) in CHAINS[step].items():
         given |= {f"{name}_A": tensor([[slope]]), f"{name}_b": tensor([constant])}
     return given
+
+
+def near_chain(rng: np.random.Generator, step: str) -> dict[str, Tensor]:
+    """The same with numbers near these."""
+    return {name: tensor(near(rng, exact(value))) for name, value in chain(step).items()}
 
 
 def block(rng: np.random.Generator, step: str, *leading: int) -> dict[str, Tensor]:
@@ -55,6 +60,12 @@ def stack(rng: np.random.Generator, width: int = 7, depth: int = 4) -> tuple[Ten
     """h0 and weights of a linear stream, float64: no matrix is symmetric or of mean zero, no two scales are alike."""
     weights = rng.standard_normal((depth, width, width)) / width**0.5 + 0.2
     return tensor(rng.standard_normal(width) + 0.5, torch.float64), tensor(weights, torch.float64)
+
+
+def course_like(rng: np.random.Generator, width: int = 16, depth: int = 9) -> tuple[Tensor, Tensor]:
+    """A small stream drawn as the course draws its own."""
+    h0, weights = rng.standard_normal(width), rng.normal(0.0, 1 / width**0.5, (depth, width, width))
+    return tensor(h0, torch.float64), tensor(weights, torch.float64)
 
 
 def vanishing(rng: np.random.Generator, width: int = 7) -> tuple[Tensor, Tensor]:

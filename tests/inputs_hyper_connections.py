@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tests.inputs import exact, tensor
+from tests.inputs import exact, near, tensor
 from tests.oracles import Array
 
 B, S, D = 5, 6, 7
@@ -29,9 +29,26 @@ def spread(rng: np.random.Generator, *shape: int) -> Array:
     return rng.uniform(-3.0, 3.0, shape)
 
 
-def slow(n: int) -> Array:
+def near_symmetric(rng: np.random.Generator, matrix: Array) -> Array:
+    """Entries near those of a symmetric matrix, symmetric as well."""
+    drawn = np.triu(near(rng, matrix))
+    return drawn + np.triu(drawn, 1).T
+
+
+def near_doubly_stochastic(rng: np.random.Generator) -> Array:
+    """Like MIXED, each row the one before turned by a place."""
+    row = near(rng, MIXED[0])
+    return np.stack([np.roll(row / row.sum(), i) for i in range(len(row))])
+
+
+def slow(n: int, low: float = -12.0) -> Array:
     """Nearly triangular entries: the distance from the limit falls like one over the rounds, 20 and 19 differ."""
-    return np.where(np.tri(n, k=-1) > 0, -12.0, 0.0)
+    return np.where(np.tri(n, k=-1) > 0, low, 0.0)
+
+
+def drawn_slow(rng: np.random.Generator, n: int) -> Array:
+    """The same with a drawn number: above -10 the limit would come nearer, below -12 logits would be less exact."""
+    return slow(n, rng.uniform(-12.0, -10.0))
 
 
 def extreme(rng: np.random.Generator, n: int) -> Array:

@@ -33,12 +33,20 @@ def curved(numbers: Mapping[str, Array], name: str) -> Callable[[Array], Array]:
     return lambda v: np.tanh(np.einsum("de,...e->...d", numbers[f"{name}_A"], v)) + numbers[f"{name}_b"]
 
 
-def run(step: str, numbers: Mapping[str, Array]) -> Array:
+def straight(numbers: Mapping[str, Array], name: str) -> Callable[[Array], Array]:
+    """The stand-in of that name without its tanh."""
+    return lambda v: np.einsum("de,...e->...d", numbers[f"{name}_A"], v) + numbers[f"{name}_b"]
+
+
+StandIns = Callable[[Mapping[str, Array], str], Callable[[Array], Array]]
+
+
+def run(step: str, numbers: Mapping[str, Array], stand_ins: StandIns = curved) -> Array:
     """What a step makes of numbers["x"]: [..., D] → [..., D]."""
-    return _executed(step, numbers)[0]
+    return _executed(step, numbers, stand_ins)[0]
 
 
-def _executed(step: str, numbers: Mapping[str, Array]) -> tuple[Array, dict[str, Array]]:
+def _executed(step: str, numbers: Mapping[str, Array], stand_ins: StandIns) -> tuple[Array, dict[str, Array]]:
     """The result, and what each callable was handed."""
     stack, seen = [numbers["x"]], dict[str, Array]()
     for word in PROGRAMS[step].split():
@@ -48,14 +56,14 @@ def _executed(step: str, numbers: Mapping[str, Array]) -> tuple[Array, dict[str,
             stack[-2:] = [stack[-2] + stack[-1]]
         else:
             seen[word] = stack[-1]
-            stack[-1] = curved(numbers, word)(stack[-1])
+            stack[-1] = stand_ins(numbers, word)(stack[-1])
     (result,) = stack
     return result, seen
 
 
 def gradients(step: str, numbers: Mapping[str, Array], upstream: Array) -> dict[str, Array]:
     """Gradients of sum(upstream · run) with respect to x and to every callable's numbers, by name."""
-    seen = _executed(step, numbers)[1]
+    seen = _executed(step, numbers, curved)[1]
     stack, found = [upstream], dict[str, Array]()
     for word in reversed(PROGRAMS[step].split()):
         if word == "keep":  # backwards a copy is a sum, and a sum a copy

@@ -7,10 +7,12 @@ follow by hand; elsewhere they are curved, so that nothing can be regrouped.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from nanolm import checks
@@ -38,12 +40,20 @@ READING = ("norm-not-rms", "scale-before-step", "scale-before-norm")
 MEASURED = (*READING, "transposed-weight", "misplaced-unit", "scale-without-residual")
 
 
-def follows_the_chain(step: StepCalls, expected: float) -> None:
-    """From x = 1, through affine maps of single numbers; a failure tells what each callable was handed."""
-    y, uses = step.with_uses(inputs.chain(step.name), straight=True)
+def follows_the_chain(step: StepCalls, expected: float, rng: np.random.Generator) -> None:
+    """Through affine maps of single numbers, from x = 1 to the number expected, and among numbers drawn near these."""
+    ends_at(step, inputs.chain(step.name), [expected], f"x = 1, {_maps(step.name)}")
+    drawn = inputs.near_chain(rng, step.name)
+    ends_at(
+        step, drawn, oracles.run(step.name, known(drawn), oracles.straight), "x near 1, other maps of single numbers"
+    )
+
+
+def ends_at(step: StepCalls, numbers: Mapping[str, Tensor], expected: ArrayLike, of: str) -> None:
+    """What affine maps make of x; a failure tells what each callable was handed."""
+    y, uses = step.with_uses(numbers, straight=True)
     shown = "; ".join(text("checks", "placement_given", name=name, given=given(use)) for name, use in uses.items())
-    of = f"{step.name}(x = 1, {_maps(step.name)})"
-    checks.close(y, [expected], **tolerances.float32(4)._asdict(), of=of, detail=shown)
+    checks.close(y, expected, **tolerances.float32(4)._asdict(), of=f"{step.name}({of})", detail=shown)
 
 
 def matches_the_program(step: StepCalls, arguments: Mapping[str, Tensor], of: str) -> None:
@@ -67,27 +77,27 @@ def _chain(step: str) -> list[tuple[str, tuple[float, float]]]:
 
 
 @pytest.mark.graded("placement", points=0.5, catches=("post-for-pre", "output-for-pre"))
-def test_placement_pre_norm_follows_a_number(steps: Steps) -> None:
+def test_placement_pre_norm_follows_a_number(steps: Steps, rng: np.random.Generator) -> None:
     """Single numbers through a pre-norm block."""
-    follows_the_chain(steps.pre, 366)
+    follows_the_chain(steps.pre, 366, rng)
 
 
 @pytest.mark.graded("placement", points=0.5, catches=("pre-for-post", "output-for-post"))
-def test_placement_post_norm_follows_a_number(steps: Steps) -> None:
+def test_placement_post_norm_follows_a_number(steps: Steps, rng: np.random.Generator) -> None:
     """Single numbers through a post-norm block."""
-    follows_the_chain(steps.post, 314)
+    follows_the_chain(steps.post, 314, rng)
 
 
 @pytest.mark.graded("placement", points=0.5, catches=("missing-input-norm",))
-def test_placement_peri_norm_follows_a_number(steps: Steps) -> None:
+def test_placement_peri_norm_follows_a_number(steps: Steps, rng: np.random.Generator) -> None:
     """Single numbers through a Peri-LN block."""
-    follows_the_chain(steps.peri, 731)
+    follows_the_chain(steps.peri, 731, rng)
 
 
 @pytest.mark.graded("placement", points=0.5, catches=("pre-for-output",))
-def test_placement_output_norm_follows_a_number(steps: Steps) -> None:
+def test_placement_output_norm_follows_a_number(steps: Steps, rng: np.random.Generator) -> None:
     """Single numbers through an output-norm block."""
-    follows_the_chain(steps.output, 267)
+    follows_the_chain(steps.output, 267, rng)
 
 
 @pytest.mark.graded("placement", points=0.5, catches=("post-for-pre", "output-for-pre"))
@@ -123,19 +133,25 @@ def test_placement_silent_sublayers_leave_the_residual_path(steps: Steps, rng: n
 
 
 @pytest.mark.graded("placement", points=1.0, catches=("repeated-call", "shared-norm", "missing-second-norm"))
-def test_placement_calls_each_callable_once(steps: Steps) -> None:
+def test_placement_calls_each_callable_once(steps: Steps, rng: np.random.Generator) -> None:
     """A sublayer is most of what a block costs: a second call pays for it twice. What is left out is never called."""
-    for step in steps.all:
-        uses = step.with_uses(inputs.chain(step.name), straight=True)[1]
-        counts = {name: use.calls for name, use in uses.items()}
-        for name, use in uses.items():
-            checks.require(
-                use.calls == 1,
-                text("checks", "placement_calls", of=f"{step.name}(x = 1, …)", name=name, count=use.calls),
-                numbers="" if not use.calls else text("checks", "placement_given", name=name, given=given(use)),
-                outcome=Outcome.WRONG_INTERFACE,
-                implies=_told_by(counts),
-            )
+    for start, numbers in (("x = 1", inputs.chain), ("x near 1", partial(inputs.near_chain, rng))):
+        for step in steps.all:
+            once_each(step, numbers(step.name), f"{step.name}({start}, …)")
+
+
+def once_each(step: StepCalls, numbers: Mapping[str, Tensor], of: str) -> None:
+    """No callable is left out or called again."""
+    uses = step.with_uses(numbers, straight=True)[1]
+    counts = {name: use.calls for name, use in uses.items()}
+    for name, use in uses.items():
+        checks.require(
+            use.calls == 1,
+            text("checks", "placement_calls", of=of, name=name, count=use.calls),
+            numbers="" if not use.calls else text("checks", "placement_given", name=name, given=given(use)),
+            outcome=Outcome.WRONG_INTERFACE,
+            implies=_told_by(counts),
+        )
 
 
 def _told_by(counts: Mapping[str, int]) -> str | None:
@@ -214,13 +230,19 @@ def test_placement_leaves_its_input_unchanged(
 
 
 @pytest.mark.graded("placement", points=0.5, catches=(*MEASURED, "last-only"))
-def test_placement_forward_scale_of_the_course(forward_scale: ScaleCalls) -> None:
+def test_placement_forward_scale_of_the_course(forward_scale: ScaleCalls, rng: np.random.Generator) -> None:
     """M6 §6: 36 layers of width 256 from seed 5; the last entries as the course prints them, and a few digits more."""
     found = forward_scale.of_the_course()
     for placement, last in (("none", 412442.09423078835), ("pre", 6.423482855953835), ("post", 1.0)):
         of = f"forward_scale(256 features, 36 matrices, {placement!r})"
         checks.shape(found[placement], (36,), of=of)
         checks.close(found[placement][-1], last, **_float64(), of=f"the last entry of {of}")
+    h0, weights = inputs.course_like(rng)
+    for placement, scales in oracles.stream_scales(exact(h0), exact(weights)).items():
+        of = f"forward_scale(16 features, 9 random matrices, {placement!r})"
+        y = forward_scale(h0, weights, placement)
+        checks.shape(y, scales.shape, of=of)
+        checks.close(y[-1], scales[-1], **_float64(), of=f"the last entry of {of}")
 
 
 @pytest.mark.graded("placement", points=0.5, catches=(*MEASURED, "centering", "low-precision"))

@@ -7,7 +7,8 @@ exact, and a result is an int.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -53,6 +54,42 @@ def geometry(rng: np.random.Generator, *, grouped: bool, head_width_is_free: boo
     return {"V": vocabulary, "D": width, "L": layers, "N": heads, "K": kv_heads, "H": head, "F": ffn}
 
 
+Asked = tuple[int, int]
+"""D and the multiple of one width."""
+
+
+def fixed(*sizes: Asked) -> Iterator[tuple[Asked, str]]:
+    """Sizes that every message may name; multiples of 256 are not asked for by name."""
+    for at in sizes:
+        yield at, f"swiglu_ffn_dim({', '.join(map(str, _given(at)))})"
+
+
+def drawn_d_model(rng: np.random.Generator) -> Iterator[tuple[Asked, str]]:
+    """Another D between those of the examples; how its width is rounded is hidden by the question."""
+    yield (int(rng.integers(512, 5121)), DEFAULT), "swiglu_ffn_dim(d_model)"
+
+
+def drawn_below_a_multiple(rng: np.random.Generator) -> Iterator[tuple[Asked, str]]:
+    """8D/3 nearer to the multiple of 256 above it, then to the one below; 96 more in D are 256 more in 8D/3."""
+    for rest in ((49, 96), (1, 48)):
+        yield (96 * int(rng.integers(5, 50)) + int(rng.integers(*rest)), DEFAULT), "swiglu_ffn_dim(d_model)"
+
+
+def drawn_thirds(rng: np.random.Generator) -> Iterator[tuple[Asked, str]]:
+    """D = 9q + 7: 8D/3 is 24q + 18 and two thirds, which lie just above a multiple of 1, of 2 and of 3."""
+    for multiple in (1, 2, 3):
+        yield (9 * int(rng.integers(10, 120)) + 7, multiple), f"swiglu_ffn_dim(d_model, {multiple})"
+
+
+def drawn_huge(rng: np.random.Generator) -> Iterator[tuple[Asked, str]]:
+    """31 digits, the last 18 drawn: the floats there lie far more than a multiple apart."""
+    yield (10**30 + int(rng.integers(10**18)), DEFAULT), "swiglu_ffn_dim(d_model of 31 digits)"
+
+
+def _given(at: Asked) -> tuple[int, ...]:
+    return at[:1] if at[1] == DEFAULT else at
+
+
 def whole(value: object, *, of: str) -> int:
     """The result, which has to be an int (a bool is none), and one that can be looked at."""
     got = type(value).__name__
@@ -73,7 +110,7 @@ def same(counted: int, expected: int, *, of: str, at: Mapping[str, int]) -> None
 
 
 def width_is(
-    condition: bool, key: str, width: int, at: tuple[int, int], *, of: str, implies: str | None = None, cost: str = ""
+    condition: bool, key: str, width: int, at: Asked, *, of: str, implies: str | None = None, cost: str = ""
 ) -> None:
     """One part of what defines the width; the message `key` says which one failed, `at` are D and the multiple."""
     numbers = text("checks", "budget_width", d_model=at[0], multiple=at[1], got=width)
@@ -81,7 +118,7 @@ def width_is(
     checks.require(condition, headline, outcome=Outcome.WRONG_VALUE, numbers=numbers, implies=implies)
 
 
-def defining_property(width: int, at: tuple[int, int], *, of: str) -> None:
+def defining_property(width: int, at: Asked, *, of: str) -> None:
     """All of it: a multiple, not below 8D/3, and the smallest such."""
     width_is(width % at[1] == 0, "budget_not_multiple", width, at, of=of)
     width_is(oracles.reaches_the_budget(width, at[0]), "budget_below", width, at, of=of)
@@ -92,15 +129,17 @@ def defining_property(width: int, at: tuple[int, int], *, of: str) -> None:
 
 
 @pytest.mark.graded("budget", points=1.0, catches=("four-d-three-matrices",))
-def test_swiglu_ffn_dim_is_8D_over_3(swiglu_ffn_dim: WidthCalls) -> None:
+def test_swiglu_ffn_dim_is_8D_over_3(swiglu_ffn_dim: WidthCalls, rng: np.random.Generator) -> None:
     """Three matrices of width 8D/3 cost what two of width 4D do; how that is rounded is the next tests' question."""
-    for d_model in (512, 1024, 2048, 4096, 5120):
-        of = f"swiglu_ffn_dim({d_model})"
-        width = whole(swiglu_ffn_dim(d_model), of=of)
-        near = not oracles.misses_by_a_multiple(width, d_model, DEFAULT)
-        cost, implies = f"{3 * width / (8 * d_model):.3g}", "budget-four-d-three-matrices"
-        told = implies if width == 4 * d_model else None
-        width_is(near, "budget_cost", width, (d_model, DEFAULT), of=of, implies=told, cost=cost)
+    for at, of in fixed(*((d_model, DEFAULT) for d_model in (512, 1024, 2048, 4096, 5120))):
+        width = _width(swiglu_ffn_dim, at, of)
+        near = not oracles.misses_by_a_multiple(width, *at)
+        cost, implies = f"{3 * width / (8 * at[0]):.3g}", "budget-four-d-three-matrices"
+        told = implies if width == 4 * at[0] else None
+        width_is(near, "budget_cost", width, at, of=of, implies=told, cost=cost)
+    for at, of in drawn_d_model(rng):  # the share of the cost would tell of a D that is no public one
+        width = _width(swiglu_ffn_dim, at, of)
+        width_is(not oracles.misses_by_a_multiple(width, *at), "budget_inexact", width, at, of=of)
 
 
 @pytest.mark.graded(
@@ -108,16 +147,17 @@ def test_swiglu_ffn_dim_is_8D_over_3(swiglu_ffn_dim: WidthCalls) -> None:
 )
 def test_budget_width_is_a_multiple(swiglu_ffn_dim: WidthCalls) -> None:
     """The width can be divided by the multiple that was asked for, 256 or another."""
-    for at in ((512, DEFAULT), (4096, DEFAULT), (512, 100), (1024, 192), (700, 7)):
-        width, of = _width(swiglu_ffn_dim, at)
+    for at, of in fixed((512, DEFAULT), (4096, DEFAULT), (512, 100), (1024, 192), (700, 7)):
+        width = _width(swiglu_ffn_dim, at, of)
         width_is(width % at[1] == 0, "budget_not_multiple", width, at, of=of)
 
 
 @pytest.mark.graded("budget", points=1.0, catches=("round-down", "round-to-nearest", "float-result"))
-def test_budget_width_rounds_up(swiglu_ffn_dim: WidthCalls) -> None:
+def test_budget_width_rounds_up(swiglu_ffn_dim: WidthCalls, rng: np.random.Generator) -> None:
     """Not below 8D/3: at 512 and 2048 the nearest multiple lies below, at 1024 and 4096 only the one before does."""
-    for at in ((1024, DEFAULT), (4096, DEFAULT), (512, DEFAULT), (2048, DEFAULT)):
-        width, of = _width(swiglu_ffn_dim, at)
+    examples = fixed((1024, DEFAULT), (4096, DEFAULT), (512, DEFAULT), (2048, DEFAULT))
+    for at, of in chain(examples, drawn_below_a_multiple(rng)):
+        width = _width(swiglu_ffn_dim, at, of)
         width_is(oracles.reaches_the_budget(width, at[0]), "budget_below", width, at, of=of)
 
 
@@ -128,32 +168,32 @@ def test_budget_width_rounds_up(swiglu_ffn_dim: WidthCalls) -> None:
 )
 def test_budget_width_is_the_smallest_multiple(swiglu_ffn_dim: WidthCalls) -> None:
     """Where 8D/3 is a multiple already nothing is added: 384 → 1024, 768 → 2048, 1536 → 4096. 4096 → 11008."""
-    for at in ((384, DEFAULT), (768, DEFAULT), (1536, DEFAULT), (4096, DEFAULT), (300, 100), (75, 200)):
-        width, of = _width(swiglu_ffn_dim, at)
+    for at, of in fixed((384, DEFAULT), (768, DEFAULT), (1536, DEFAULT), (4096, DEFAULT), (300, 100), (75, 200)):
+        width = _width(swiglu_ffn_dim, at, of)
         width_is(not oracles.could_be_smaller(width, *at), "budget_not_smallest", width, at, of=of)
 
 
 @pytest.mark.graded("budget", points=0.5, catches=("truncated-first", "round-to-nearest", *SEEN_NEARLY_EVERYWHERE))
-def test_budget_width_rounds_only_once(swiglu_ffn_dim: WidthCalls) -> None:
+def test_budget_width_rounds_only_once(swiglu_ffn_dim: WidthCalls, rng: np.random.Generator) -> None:
     """Multiples of 1, 2 and 3: a third that is dropped before the rounding cannot be won back by it."""
-    for at in ((512, 1), (1024, 2), (1024, 3), (100, 1), (640, 2)):
-        width, of = _width(swiglu_ffn_dim, at)
+    examples = fixed((512, 1), (1024, 2), (1024, 3), (100, 1), (640, 2))
+    for at, of in chain(examples, drawn_thirds(rng)):
+        width = _width(swiglu_ffn_dim, at, of)
         defining_property(width, at, of=of)
 
 
 @pytest.mark.graded("budget", points=1.0, catches=("float-rounding", "float-result"))
-def test_budget_width_is_exact_for_huge_D(swiglu_ffn_dim: WidthCalls) -> None:
+def test_budget_width_is_exact_for_huge_D(swiglu_ffn_dim: WidthCalls, rng: np.random.Generator) -> None:
     """Where a float no longer holds every whole number: at most one multiple away from 8D/3, whatever the rounding."""
-    for at in ((3 * 2**60 + 1, 1), (10**30 + 7, DEFAULT), (10**40 + 1, 1000)):
-        width, of = _width(swiglu_ffn_dim, at)
+    examples = fixed((3 * 2**60 + 1, 1), (10**30 + 7, DEFAULT), (10**40 + 1, 1000))
+    for at, of in chain(examples, drawn_huge(rng)):
+        width = _width(swiglu_ffn_dim, at, of)
         width_is(not oracles.misses_by_a_multiple(width, *at), "budget_inexact", width, at, of=of)
 
 
-def _width(swiglu_ffn_dim: WidthCalls, at: tuple[int, int]) -> tuple[int, str]:
-    """The width at fixed sizes, which every message may name; multiples of 256 are not asked for by name."""
-    arguments = at[:1] if at[1] == DEFAULT else at
-    of = f"swiglu_ffn_dim({', '.join(map(str, arguments))})"
-    return whole(swiglu_ffn_dim(*arguments), of=of), of
+def _width(swiglu_ffn_dim: WidthCalls, at: Asked, of: str) -> int:
+    """The width; where the multiple is the default it is not given."""
+    return whole(swiglu_ffn_dim(*_given(at)), of=of)
 
 
 @pytest.mark.graded("budget", points=0.5, catches=SEEN_NEARLY_EVERYWHERE)
@@ -205,7 +245,7 @@ def test_budget_block_params(block_params: CfgCalls, rng: np.random.Generator) -
 
 
 @pytest.mark.graded("budget", points=1.0, catches=LEDGER)
-def test_budget_model_params_of_llama(model_params: CfgCalls) -> None:
+def test_budget_model_params_of_llama(model_params: CfgCalls, rng: np.random.Generator) -> None:
     """Llama-3.1-8B: 8_030_261_248 parameters, 7_504_924_672 if it were tied; a wrong line shows in the difference."""
     for tied, expected in ((False, 8_030_261_248), (True, 7_504_924_672)):
         of = f"model_params(Llama-3.1-8B{', tied' if tied else ''})"
@@ -215,6 +255,11 @@ def test_budget_model_params_of_llama(model_params: CfgCalls) -> None:
         headline = text("checks", "budget_ledger", of=of, off=f"{off:+_}", shown=shown)
         numbers = text("checks", "equal_numbers", got=f"{off + expected:_}", expected=f"{expected:_}")
         checks.require(off == 0, headline, outcome=Outcome.WRONG_VALUE, numbers=numbers, implies=implies)
+    sizes = geometry(rng, grouped=True)
+    for tied in (False, True):
+        of = f"model_params(cfg{', tied' if tied else ''})"
+        total = oracles.entries(oracles.model_tensors(sizes, tied=tied))
+        same(whole(model_params({**sizes, "tie_embeddings": tied}), of=of), total, of=of, at=sizes)
 
 
 def _line_of(off: int) -> tuple[str, str | None]:

@@ -6,11 +6,15 @@ the question, R is zero or the branch silent where only one of the two is, the b
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import ArrayLike
+from torch import Tensor
 
 from nanolm import checks
 from nanolm.fixtures.hyper_connections_file import Functions, SinkhornCalls, StreamCalls
@@ -19,7 +23,7 @@ from nanolm.texts import text
 from tests import inputs_hyper_connections as inputs
 from tests import oracles_hyper_connections as oracles
 from tests import tolerances
-from tests.inputs import exact, seeds, tensor
+from tests.inputs import exact, near, seeds, tensor
 from tests.inputs_hyper_connections import MIXED, STREAMS, B, D, S, dtype_name, known
 
 DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
@@ -35,9 +39,10 @@ SQUASH = ("missing-sigmoid", "softmax-read-write", "doubled-write")
 
 
 @pytest.mark.graded("mhc", points=0.5, catches=(*ROUND, *ROUNDS))
-def test_mhc_sinkhorn_worked_rounds(sinkhorn: SinkhornCalls) -> None:
-    """W6: the entries [[3, 1], [1, 1]] after one round and after three."""
-    logits = tensor(np.log([[3.0, 1.0], [1.0, 1.0]]))
+def test_mhc_sinkhorn_worked_rounds(sinkhorn: SinkhornCalls, rng: np.random.Generator) -> None:
+    """W6: the entries [[3, 1], [1, 1]] after one round and after three; and another symmetric matrix near it."""
+    entries = np.array([[3.0, 1.0], [1.0, 1.0]])
+    logits = tensor(np.log(entries))
     y = sinkhorn(logits, 1)
     of = "sinkhorn(log [[3, 1], [1, 1]], 1)"
     checks.close(y, [[0.6, 0.4], [1 / 3, 2 / 3]], **tolerances.float32(2)._asdict(), of=of)
@@ -45,6 +50,11 @@ def test_mhc_sinkhorn_worked_rounds(sinkhorn: SinkhornCalls) -> None:
     expected = [[45 / 71, 26 / 71], [15 / 41, 26 / 41]]
     of = "sinkhorn(log [[3, 1], [1, 1]], 3)"
     checks.close(sinkhorn(logits, 3), expected, **tolerances.float32(6)._asdict(), of=of)
+    logits = tensor(np.log(inputs.near_symmetric(rng, entries)))
+    for rounds in (1, 3):
+        balanced = oracles.balanced(np.exp(exact(logits)), rounds)
+        of = f"sinkhorn(log of a matrix near [[3, 1], [1, 1]], {rounds})"
+        checks.close(sinkhorn(logits, rounds), balanced, **tolerances.float32(2 * rounds)._asdict(), of=of)
 
 
 @pytest.mark.graded("mhc", points=0.5, catches=("rows-only", "columns-only", "single-iteration"))
@@ -74,21 +84,17 @@ def test_mhc_sinkhorn_counts_its_rounds(sinkhorn: SinkhornCalls, rng: np.random.
 
 
 @pytest.mark.graded("mhc", points=0.5, catches=("default-iterations", "single-iteration", "half-iterations"))
-def test_mhc_default_is_twenty_rounds(sinkhorn: SinkhornCalls, mhc_step: StreamCalls) -> None:
+def test_mhc_default_is_twenty_rounds(sinkhorn: SinkhornCalls, mhc_step: StreamCalls, rng: np.random.Generator) -> None:
     """Entries that converge so slowly that 19 and 20 rounds differ; n_iters is not given."""
-    logits = tensor(inputs.slow(2))
-    expected = oracles.balanced(np.exp(exact(logits)), 20)
+    zeros = dict.fromkeys(("read_logits", "write_logits", "b"), torch.zeros(2)) | {"A": torch.zeros(2, 2)}
     tolerance = tolerances.log_domain(12.0)._asdict()
-    checks.close(sinkhorn(logits), expected, **tolerance, of="sinkhorn(slow logits), n_iters not given")
-    arguments = {
-        "X": tensor(np.eye(2)[None, None]),
-        "residual_logits": logits,
-        "A": torch.zeros(2, 2),
-        "b": torch.zeros(2),
-    }
-    arguments |= {"read_logits": torch.zeros(2), "write_logits": torch.zeros(2)}
-    of = "mhc_step(streams (1, 0) and (0, 1), slow logits, silent branch), n_iters not given"
-    checks.close(mhc_step(arguments), expected[None, None], **tolerance, of=of)
+    for name, matrix in (("slow logits", inputs.slow), ("other slow logits", partial(inputs.drawn_slow, rng))):
+        logits = tensor(matrix(2))
+        expected = oracles.balanced(np.exp(exact(logits)), 20)
+        checks.close(sinkhorn(logits), expected, **tolerance, of=f"sinkhorn({name}), n_iters not given")
+        arguments = {"X": tensor(np.eye(2)[None, None]), "residual_logits": logits} | zeros
+        of = f"mhc_step(streams (1, 0) and (0, 1), {name}, silent branch), n_iters not given"
+        checks.close(mhc_step(arguments), expected[None, None], **tolerance, of=of)
 
 
 @pytest.mark.graded("mhc", points=1.0, catches=RANGE)
@@ -181,28 +187,41 @@ def test_mhc_sinkhorn_widens_half_precision(sinkhorn: SinkhornCalls, rng: np.ran
 
 
 @pytest.mark.graded("mhc", points=0.5, catches=("transposed-mix",))
-def test_mhc_mix_streams_worked_example(mix_streams: StreamCalls) -> None:
-    """M6 §12: streams 2 and 6 become 3 and 5. And three streams whose matrix is not symmetric."""
+def test_mhc_mix_streams_worked_example(mix_streams: StreamCalls, rng: np.random.Generator) -> None:
+    """M6 §12: streams 2 and 6 become 3 and 5. And three streams whose matrix is not symmetric, twice."""
     two = mix_streams({"R": tensor([[0.75, 0.25], [0.25, 0.75]]), "X": tensor([[2.0], [6.0]])})
     checks.close(two, [[3.0], [5.0]], **tolerances.float32(2)._asdict(), of="mix_streams(R, streams 2 and 6)")
     three = mix_streams({"R": tensor(MIXED), "X": tensor([[1.0], [2.0], [4.0]])})
     of = "mix_streams(a 3×3 matrix that is not symmetric, streams 1, 2 and 4)"
     checks.close(three, [[1.6], [2.5], [2.9]], **tolerances.float32(3, 4.0)._asdict(), of=of)
+    R, X = tensor(near(rng, MIXED)), tensor(near(rng, [[1.0], [2.0], [4.0]]))
+    mixed, of = np.einsum("ij,jd->id", exact(R), exact(X)), "mix_streams(another 3×3 matrix, streams near 1, 2 and 4)"
+    checks.close(mix_streams({"R": R, "X": X}), mixed, **tolerances.float32(3, 4.0)._asdict(), of=of)
 
 
 @pytest.mark.graded("mhc", points=0.5, catches=("transposed-mix",))
-def test_mhc_mix_streams_over_32_layers(mix_streams: StreamCalls) -> None:
+def test_mhc_mix_streams_over_32_layers(mix_streams: StreamCalls, rng: np.random.Generator) -> None:
     """W6: rows that sum to 1.3 let streams of ones grow to 1.3^32; doubly stochastic mixing keeps the sum 2."""
+    growing, two = np.array([[1.0, 0.3], [0.1, 1.2]]), np.array([2.0, 0.0, 0.0])
     for rows, start, expected, name in (
-        ([[1.0, 0.3], [0.1, 1.2]], [1.0, 1.0], [1.3**32, 1.3**32], "rows that sum to 1.3"),
-        (MIXED, [2.0, 0.0, 0.0], [2 / 3, 2 / 3, 2 / 3], "a doubly stochastic matrix"),
+        (growing, [1.0, 1.0], [1.3**32, 1.3**32], "rows that sum to 1.3"),
+        (MIXED, two, [2 / 3, 2 / 3, 2 / 3], "a doubly stochastic matrix"),
     ):
-        R = tensor(rows)
-        for _ in range(5):  # R², R⁴, … R³²: a matrix is a row of streams as well
-            R = mix_streams({"R": R, "X": R})
-        y = mix_streams({"R": R, "X": tensor(start)[:, None]})
-        of = f"mixing 32 times with {name}"
-        checks.close(y, np.array(expected)[:, None], **tolerances.float32(64)._asdict(), of=of)
+        after_32_layers(mix_streams, tensor(rows), tensor(start), expected, name)
+    for rows, start, name in (
+        (near(rng, growing), near(rng, [1.0, 1.0]), "positive rows"),
+        (inputs.near_doubly_stochastic(rng), near(rng, two), "another doubly stochastic matrix"),
+    ):
+        R, x = tensor(rows), tensor(start)
+        after_32_layers(mix_streams, R, x, np.linalg.matrix_power(exact(R), 32) @ exact(x), name)
+
+
+def after_32_layers(mix_streams: StreamCalls, R: Tensor, start: Tensor, expected: ArrayLike, name: str) -> None:
+    """What 32 layers of R make of streams of single numbers, all of them positive or zero."""
+    for _ in range(5):  # R², R⁴, … R³²: a matrix is a row of streams as well
+        R = mix_streams({"R": R, "X": R})
+    y, of = mix_streams({"R": R, "X": start[:, None]}), f"mixing 32 times with {name}"
+    checks.close(y, np.asarray(expected)[:, None], **tolerances.float32(64)._asdict(), of=of)
 
 
 @pytest.mark.graded("mhc", points=1.0, catches=(*MIXING, *READ, *WRITE))
