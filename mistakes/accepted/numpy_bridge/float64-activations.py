@@ -51,24 +51,28 @@ def layer_norm(x, gamma=None, beta=None, eps=1e-6):
     return y.astype(dtype)
 
 
+def widen(values):
+    return np.array(values, float)
+
+
 def stable_sigmoid(x):
-    z = np.asarray(x, dtype=np.float64)
-    return np.exp(-np.logaddexp(0.0, -z))
+    wide = widen(x)
+    decay = np.exp(-abs(wide))
+    return np.where(wide < 0, decay, 1) / (1 + decay)
 
 
 def silu(x):
-    z = np.asarray(x, dtype=np.float64)
-    return z * stable_sigmoid(z)
+    return stable_sigmoid(x) * widen(x)
 
 
 def gelu(x):
-    z = np.asarray(x, dtype=np.float64)
-    return z * 0.5 * (1 + np.vectorize(erf)(z / sqrt(2)))
+    wide = widen(x)
+    return 0.5 * wide * (1 + np.vectorize(erf)(wide / sqrt(2)))
 
 
 def gelu_sigmoid(z):
-    z = np.asarray(z)
-    return z * stable_sigmoid(1.702 * z)
+    wide = widen(z)
+    return wide * stable_sigmoid(1.702 * wide)
 
 
 def swiglu(gate, up, *, alpha=1.0, gate_limit=None, up_limit=None, shift_up=0.0):

@@ -16,7 +16,7 @@ def _check_norm(x, eps, *params):
     if not np.all(np.isfinite(x)):
         raise ValueError("x must be finite")
     if not np.isfinite(eps) or eps <= 0:
-        raise ValueError("eps must be finite and positive")
+        raise ValueError("eps is not a positive number")
     for p in params:
         if p is not None and p.shape != (x.shape[-1],):
             raise ValueError("wrong parameter shape")

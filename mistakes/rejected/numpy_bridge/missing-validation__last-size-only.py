@@ -16,7 +16,7 @@ def _check_norm(x, eps, *params):
     if not np.all(np.isfinite(x)):
         raise ValueError("x must be finite")
     if not np.isfinite(eps) or eps <= 0:
-        raise ValueError("eps must be finite and positive")
+        raise ValueError("eps is not a positive number")
     for p in params:
         if p is not None and p.shape[-1] != x.shape[-1]:
             raise ValueError("wrong parameter shape")
@@ -76,12 +76,12 @@ def swiglu(gate, up, *, alpha=1.0, gate_limit=None, up_limit=None, shift_up=0.0)
     if gate.shape != up.shape:
         raise ValueError("gate and up differ in shape")
     if not (np.isfinite(gate).all() and np.isfinite(up).all()):
-        raise ValueError("gate and up must be finite")
+        raise ValueError("there is a NaN or an infinity in gate or up")
     if not (np.isfinite(alpha) and np.isfinite(shift_up)):
-        raise ValueError("alpha and shift_up must be finite")
+        raise ValueError("alpha or shift_up is not a number")
     for limit in (gate_limit, up_limit):
         if limit is not None and (not np.isfinite(limit) or limit <= 0):
-            raise ValueError("limits must be finite and positive")
+            raise ValueError("a limit is not a positive number")
     if gate_limit is not None:
         gate = np.minimum(gate, gate_limit)
     if up_limit is not None:
