@@ -238,8 +238,7 @@ def pytest_runtest_makereport(
     from nanolm.judge import judge
 
     run = item.config.stash[RUN]
-    drawn = "rng" in getattr(item, "fixturenames", ()) or getattr(function_of(item), "is_hypothesis_test", False)
-    verdict = judge(item.nodeid, mark, call, run, drawn=drawn)
+    verdict = judge(item.nodeid, mark, call, run, drawn=_drawn(item, run))
     report.user_properties.append((PROPERTY, verdict.to_data()))
     if verdict.outcome is Outcome.NOT_RUN_HERE:
         report.outcome = "skipped"
@@ -250,6 +249,18 @@ def pytest_runtest_makereport(
         if not (verdict.outcome is Outcome.INFRASTRUCTURE and call.excinfo):
             report.longrepr = verdict.message
     return report
+
+
+def _drawn(item: pytest.Item, run: Run) -> bool:
+    """Whether what the test asked came from a seed; an example that is public is asked before a number is drawn."""
+    import numpy as np
+
+    rng = getattr(item, "funcargs", {}).get("rng")
+    if getattr(function_of(item), "is_hypothesis_test", False):
+        return True
+    return rng is not None and bool(
+        rng.bit_generator.state != np.random.default_rng(run.seed(item.nodeid)).bit_generator.state
+    )
 
 
 def _has_words(error: BaseException) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
 import numpy as np
 import torch
 from hypothesis import strategies as st
@@ -15,6 +18,8 @@ B, S, D, F = 2, 3, 5, 7
 
 seeds = st.integers(min_value=0, max_value=2**32 - 1)
 """Laws draw a seed and make arrays with NumPy: ten times cheaper than drawing arrays."""
+
+Case = TypeVar("Case")
 
 lengths = st.sampled_from([1, 2, 3])
 widths = st.sampled_from([2, 3, 5, 8, 17])
@@ -41,6 +46,17 @@ def near(rng: np.random.Generator, values: object) -> Array:
     """
     array = np.asarray(values, dtype=np.float64)
     return array * rng.uniform(0.8, 1.25, array.shape)
+
+
+def then(example: Case, draw: Callable[[], Case]) -> Iterator[Case]:
+    """An example, then what is drawn like it, when its turn comes: before that no secret number is in play."""
+    yield example
+    yield draw()
+
+
+def with_sister(rng: np.random.Generator, values: Array) -> Iterator[Array]:
+    """An example, then values `near` it."""
+    return then(values, lambda: near(rng, values))
 
 
 def gains(rng: np.random.Generator, width: int) -> Tensor:

@@ -6,8 +6,6 @@ question. A floor of at most 1e-6 under b is right everywhere: where b is tiny, 
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
 import torch
@@ -81,7 +79,7 @@ def expected(given: Arguments) -> Array:
 @pytest.mark.graded("elementwise", points=0.5, catches=(*SQUASHING, "overflowing-tanh", "positive-alpha"))
 def test_elementwise_dyt_curve(dyt: CurveCalls, rng: np.random.Generator) -> None:
     """The curve between zero and far out, bent early (alpha = 1.5), late (0.4) and upside down (-0.7)."""
-    for alpha, x in product((1.5, 0.4, -0.7), (FAR_AND_NEAR, inputs.near(rng, FAR_AND_NEAR))):
+    for x, alpha in ((x, alpha) for x in inputs.with_sister(rng, FAR_AND_NEAR) for alpha in (1.5, 0.4, -0.7)):
         given = arguments("alpha", alpha, inputs.tensor(x[None]))
         of = f"DyT(7)(x from {'' if x is FAR_AND_NEAR else 'about '}-1e4 to 1e4) with alpha = {alpha}"
         checks.close(dyt(given, alpha), expected(given), **tolerances.float32(2)._asdict(), of=of)
@@ -100,13 +98,15 @@ def test_elementwise_dyt_scales_and_shifts(dyt: CurveCalls, rng: np.random.Gener
 )
 def test_elementwise_dyt_learns_one_alpha(dyt: CurveCalls, rng: np.random.Generator) -> None:
     """alpha is one number that can be trained; it starts at alpha0, at 0.5 where none is given."""
-    for start, begins in ((None, 0.5), (0.25, 0.25), (2.0, 2.0)):
-        of = f"a fresh DyT(7{'' if start is None else f', {start}'})"
-        x = inputs.tensor(inputs.near(rng, BESIDE_ZERO))
-        what = text("checks", "elementwise_start", of=of, name="alpha", start=begins)
-        wanted = oracles.dyt_features(inputs.exact(x), begins, np.ones(7), np.zeros(7))
-        _one_number(dyt.fresh(7, start), dyt, of)
-        checks.close(dyt({"x": x}, start), wanted, rtol=1e-4, atol=1e-7, of=of, what=what)
+    for values in inputs.with_sister(rng, BESIDE_ZERO):
+        for start, begins in ((None, 0.5), (0.25, 0.25), (2.0, 2.0)):
+            of = f"a fresh DyT(7{'' if start is None else f', {start}'})"
+            what = text("checks", "elementwise_start", of=of, name="alpha", start=begins)
+            if values is BESIDE_ZERO:
+                _one_number(dyt.fresh(7, start), dyt, of)
+            x = inputs.tensor(values)
+            wanted = oracles.dyt_features(inputs.exact(x), begins, np.ones(7), np.zeros(7))
+            checks.close(dyt({"x": x}, start), wanted, rtol=1e-4, atol=1e-7, of=of, what=what)
 
 
 @pytest.mark.graded("elementwise", points=0.5, catches=("detached-alpha", *SQUASHING))
@@ -128,7 +128,7 @@ def test_elementwise_dyisru_curve(dyisru: CurveCalls, rng: np.random.Generator) 
     # Anything between no floor and the largest one is right: 0.8 % of b, 0.4 % of y.
     wanted = oracles.sine(inputs.exact(given["x"]), b + FLOOR / 2)
     checks.close(dyisru(given, b), wanted, rtol=5e-3, atol=0.0, of="DyISRU(4)(a small x) with r = -9")
-    for r, x in product((3.0, 0.5, -1.0), (FAR_AND_NEAR, inputs.near(rng, FAR_AND_NEAR))):
+    for x, r in ((x, r) for x in inputs.with_sister(rng, FAR_AND_NEAR) for r in (3.0, 0.5, -1.0)):
         given = arguments("r", r, inputs.tensor(x[None]))
         of = f"DyISRU(7)(x from {'' if x is FAR_AND_NEAR else 'about '}-1e4 to 1e4) with r = {r}"
         tolerance = tolerances.float32(4)._asdict()
@@ -150,13 +150,15 @@ def test_elementwise_dyisru_scales_and_shifts(dyisru: CurveCalls, rng: np.random
 )
 def test_elementwise_dyisru_starts_at_b0(dyisru: CurveCalls, rng: np.random.Generator) -> None:
     """r is one number that can be trained; at the start b is b0, 4 where none is given: slope 1/2, as DyT has it."""
-    for start, begins in ((0.1, 0.1), (1.5, 1.5), (30.0, 30.0), (None, 4.0)):
-        of = f"a fresh DyISRU(7{'' if start is None else f', {start}'})"
-        x = inputs.tensor(inputs.near(rng, BESIDE_ZERO))
-        what = text("checks", "elementwise_start", of=of, name="b", start=begins)
-        wanted = oracles.sine(inputs.exact(x), begins)
-        _one_number(dyisru.fresh(7, start), dyisru, of)
-        checks.close(dyisru({"x": x}, start), wanted, rtol=1e-4, atol=1e-7, of=of, what=what)
+    for values in inputs.with_sister(rng, BESIDE_ZERO):
+        for start, begins in ((0.1, 0.1), (1.5, 1.5), (30.0, 30.0), (None, 4.0)):
+            of = f"a fresh DyISRU(7{'' if start is None else f', {start}'})"
+            what = text("checks", "elementwise_start", of=of, name="b", start=begins)
+            if values is BESIDE_ZERO:
+                _one_number(dyisru.fresh(7, start), dyisru, of)
+            x = inputs.tensor(values)
+            wanted = oracles.sine(inputs.exact(x), begins)
+            checks.close(dyisru({"x": x}, start), wanted, rtol=1e-4, atol=1e-7, of=of, what=what)
 
 
 @pytest.mark.graded("elementwise", points=0.5, catches=("detached-b", "b-computed-once", *ROOT, *POSITIVE))

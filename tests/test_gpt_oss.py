@@ -76,14 +76,13 @@ def bounded(y: torch.Tensor, of: str) -> None:
 def test_gpt_oss_split_worked_numbers(split_gate_up: SplitCalls, rng: np.random.Generator) -> None:
     """(10, 20, 11, 21, 12, 22) holds the gates (10, 11, 12) and the up values (20, 21, 22); M6 §15; and drawn rows."""
     rows = np.array([[[10.0, 20.0, 11.0, 21.0, 12.0, 22.0], [-1.0, 5.0, -2.0, 6.0, -3.0, 7.0]]])
-    gate, up = [[[10.0, 11.0, 12.0], [-1.0, -2.0, -3.0]]], [[[20.0, 21.0, 22.0], [5.0, 6.0, 7.0]]]
-    drawn = inputs.tensor(inputs.near(rng, rows))
-    for packed, wanted_gate, wanted_up, shown in (
-        (inputs.tensor(rows), gate, up, "(10, 20, 11, 21, 12, 22)"),
-        (drawn, *oracles.paired(features=inputs.exact(drawn)), "a row like (10, 20, 11, 21, 12, 22)"),
-    ):
+    gate = np.array([[[10.0, 11.0, 12.0], [-1.0, -2.0, -3.0]]])
+    up = np.array([[[20.0, 21.0, 22.0], [5.0, 6.0, 7.0]]])
+    for values in inputs.with_sister(rng, rows):
+        packed, worked = inputs.tensor(values), values is rows
+        wanted_gate, wanted_up = (gate, up) if worked else oracles.paired(features=inputs.exact(packed))
         found_gate, found_up = split_gate_up(packed)
-        of = f"of split_gate_up({shown}, and another token)"
+        of = f"of split_gate_up({'' if worked else 'a row like '}(10, 20, 11, 21, 12, 22), and another token)"
         checks.close(found_gate, wanted_gate, rtol=0.0, atol=1e-4, of=f"the gate {of}")
         checks.close(found_up, wanted_up, rtol=0.0, atol=1e-4, of=f"the up branch {of}")
 
@@ -128,9 +127,9 @@ def test_gpt_oss_worked_slice(clamped_swiglu: ClampedSwiGLUCalls, rng: np.random
 def test_gpt_oss_gate_curve(clamped_swiglu: ClampedSwiGLUCalls, rng: np.random.Generator) -> None:
     """Up at zero shows the gate's own curve, at the published alpha and at two others."""
     z = np.array([-6.0, -2.0, -1.0, -0.25, 0.25, 1.0, 2.0, 6.0])
-    drawn = inputs.near(rng, 0.9 * z)  # inside the limit too
-    for gates, shown in ((z, "gates from -6 to 6"), (drawn, "other gates inside the limit")):
+    for gates in inputs.then(z, lambda: inputs.near(rng, 0.9 * z)):  # inside the limit too
         packed = one_pair_a_token(gates, 0.0)
+        shown = "gates from -6 to 6" if gates is z else "other gates inside the limit"
         for alpha in (ALPHA, 0.4, 3.0):
             of = f"clamped_swiglu({shown} with up = 0, alpha={alpha:g}, limit=7)"
             checks.close(clamped_swiglu(packed, alpha, LIMIT), product(packed, alpha), **size(1.0), of=of)
@@ -184,13 +183,12 @@ def test_gpt_oss_gate_is_not_clamped_below(clamped_swiglu: ClampedSwiGLUCalls, r
 @pytest.mark.graded("gpt_oss", points=0.5, catches=(*UP, "hardcoded-limit"))
 def test_gpt_oss_up_is_clamped_on_both_sides(clamped_swiglu: ClampedSwiGLUCalls, rng: np.random.Generator) -> None:
     """Every up value beyond a limit, ±1e4 too, gives what one just at that limit gives, above and below."""
-    excess, times, far = inputs.near(rng, [0.2, 4.0, 1e4])
-    for shown, gate, beyond, much, most in (
-        ("gates of 0.6", 0.6, 1.2, 4.0, 1e4),
-        ("equal gates", inputs.near(rng, 0.6), 1 + excess, times, far),
-    ):
+    worked = np.array([0.6, 0.2, 4.0, 1e4])
+    for values in inputs.with_sister(rng, worked):
+        gate, excess, times, far = values
+        shown = "gates of 0.6" if values is worked else "equal gates"
         for limit in (1.0, 3.0):
-            ups = np.array([0.0, limit, beyond * limit, much * limit, most])
+            ups = np.array([0.0, limit, (1 + excess) * limit, times * limit, far])
             of = f"clamped_swiglu({shown} with up values of up to 1e4 in size, 1.702, {limit:g})"
             for side in (ups, -ups):
                 bounded(row(clamped_swiglu(one_pair_a_token(gate, side), ALPHA, limit), 5, of), of)
@@ -217,8 +215,8 @@ def test_gpt_oss_matches_the_formula(clamped_swiglu: ClampedSwiGLUCalls, rng: np
 @pytest.mark.graded("gpt_oss", points=0.5, catches=("default-alpha", "default-limit"))
 def test_gpt_oss_defaults(clamped_swiglu: ClampedSwiGLUCalls, rng: np.random.Generator) -> None:
     """alpha is 1.702 and limit is 7 where nobody says otherwise (M6 §15)."""
-    drawn = inputs.near(rng, [-2.0, -1.0, 1.0, 2.0, 5.5, 9.0, 20.0])
-    for z in (np.array([-2.0, -1.0, 1.0, 2.0, 6.5, 9.0, 20.0]), drawn):
+    points = [-2.0, -1.0, 1.0, 2.0, 5.5, 9.0, 20.0]
+    for z in inputs.then(np.array([-2.0, -1.0, 1.0, 2.0, 6.5, 9.0, 20.0]), lambda: inputs.near(rng, points)):
         packed = one_pair_a_token(z, z[::-1])
         y = clamped_swiglu(packed)
         checks.close(y, product(packed), **size(LIMIT), of="clamped_swiglu(packed), alpha and limit not given")

@@ -7,6 +7,7 @@ that hides and shows the same: what only remembers the example fails.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
@@ -81,9 +82,10 @@ def test_numpy_bridge_norms_of_constant_rows(numpy_bridge: Functions, rng: np.ra
     """Constant rows of 4s and of -4s: rms_norm gives ones and minus ones, layer_norm leaves nothing but beta."""
     signs = np.array([[1.0], [-1.0]]) * np.ones((1, 2, D))
     beta = np.array([0.5, -1.0, 2.0, -3.0, 1.5])
-    for size, shift, shown in (
+    shown_as = "a row of one number and one of its opposite"
+    for size, shift, shown in inputs.then(
         (4.0, tensor(beta), "a row of 4s and one of -4s"),
-        (given.short_constant(rng), tensor(inputs.near(rng, beta)), "a row of one number and one of its opposite"),
+        lambda: (given.short_constant(rng), tensor(inputs.near(rng, beta)), shown_as),
     ):
         x, of = tensor(size * signs), f"rms_norm({shown})"
         y = numpy_bridge.rms_norm(x)
@@ -104,24 +106,26 @@ def test_numpy_bridge_norms_of_constant_rows(numpy_bridge: Functions, rng: np.ra
 )
 def test_numpy_bridge_norms_add_eps_inside_the_root(numpy_bridge: Functions, rng: np.random.Generator) -> None:
     """Rows of ±0.004 at eps = 0.01, of ±0.001 at the default eps, and zeros: where eps stands decides."""
-    worked: list[tuple[float, float | None, float]] = [
-        (4e-3, 1e-2, 4e-3 / 0.010016**0.5),
-        (1e-3, None, 0.5**0.5),
-        (0.0, 1e-2, 0.0),
-    ]
-    cases: list[tuple[Tensor, float | None, ArrayLike, str]] = [
-        (tensor([size * given.SIGNS]), eps, [expected * given.SIGNS], f"a row of ±{size:g}, eps={named(eps)}")
-        for size, eps, expected in worked
-    ]
-    for size, eps, _ in worked:
-        x, drawn = tensor([inputs.near(rng, size) * given.SIGNS]), None if eps is None else float(inputs.near(rng, eps))
-        expected = oracles.rms_rows(rows=x, eps=drawn or EPS)  # layer_norm's too: the mean is zero
-        like = f"about {named(eps)}" if eps else named(eps)
-        cases.append((x, drawn, expected, f"a row like ±{size:g}, eps={like}"))
-    for x, eps, expected, of in cases:
+    for x, eps, expected, of in _eps_cases(rng):
         for name, norm in (("rms_norm", numpy_bridge.rms_norm), ("layer_norm", numpy_bridge.layer_norm)):
             y = norm(x, eps=eps)
             checks.close(y, expected, **tolerances.float32(4, 0.1)._asdict(), of=f"{name}({of})")
+
+
+def _eps_cases(rng: np.random.Generator) -> Iterator[tuple[Tensor, float | None, ArrayLike, str]]:
+    """Rows, eps, what comes out and what it is called: worked ones first, then drawn ones."""
+    worked: tuple[tuple[float, float | None, float], ...] = (
+        (4e-3, 1e-2, 4e-3 / 0.010016**0.5),
+        (1e-3, None, 0.5**0.5),
+        (0.0, 1e-2, 0.0),
+    )
+    for size, eps, result in worked:
+        yield tensor([size * given.SIGNS]), eps, [result * given.SIGNS], f"a row of ±{size:g}, eps={named(eps)}"
+    for size, eps, _ in worked:
+        x, drawn = tensor([inputs.near(rng, size) * given.SIGNS]), None if eps is None else float(inputs.near(rng, eps))
+        like = f"about {named(eps)}" if eps else named(eps)
+        expected = oracles.rms_rows(rows=x, eps=drawn or EPS)  # layer_norm's too: the mean is zero
+        yield x, drawn, expected, f"a row like ±{size:g}, eps={like}"
 
 
 def named(eps: float | None) -> str:
@@ -133,11 +137,11 @@ def named(eps: float | None) -> str:
 def test_numpy_bridge_norms_square_in_float32(numpy_bridge: Functions, rng: np.random.Generator) -> None:
     """float16 rows of ±300 and ±1000, and rows like them: the squares are beyond float16 (65504)."""
     rows = np.stack([300 * given.SIGNS, 1000 * given.SIGNS])
-    half, drawn = 2.0**-tolerances.FLOAT16_BITS, tensor(given.opposite_pairs(rng, 340.0, 1000.0), torch.float16)
-    for x, expected, shown in (
-        (tensor(rows, torch.float16), np.sign(rows), "of ±300 and ±1000"),
-        (drawn, oracles.rms_rows(rows=drawn), "like ±300 and ±1000"),  # layer_norm's too: the mean is zero
-    ):
+    half = 2.0**-tolerances.FLOAT16_BITS
+    for values in inputs.then(rows, lambda: given.opposite_pairs(rng, 340.0, 1000.0)):
+        x, worked = tensor(values, torch.float16), values is rows
+        expected = np.sign(rows) if worked else oracles.rms_rows(rows=x)  # layer_norm's too: the mean is zero
+        shown = f"{'of' if worked else 'like'} ±300 and ±1000"
         for name, norm in (("rms_norm", numpy_bridge.rms_norm), ("layer_norm", numpy_bridge.layer_norm)):
             of = f"{name}(float16 rows {shown})"
             y = norm(x, inputs.ones(4, torch.float16))
@@ -241,22 +245,23 @@ def near(dtype: torch.dtype) -> tolerances.Tolerance:
 @pytest.mark.graded("numpy_bridge", points=1.0, catches=("overflowing-sigmoid", "clipped-input"))
 def test_numpy_bridge_activations_survive_large_inputs(numpy_bridge: Functions, rng: np.random.Generator) -> None:
     """±12 to ±10000 in float16, float32 and float64: finite and right; a warning of NumPy costs nothing."""
-    far, drawn = np.abs(given.FAR) > 12, inputs.near(rng, given.AROUND_FAR)
-    for z, (name, activation), dtype in product((given.FAR, drawn), numpy_bridge.activations.items(), given.DTYPES):
-        points = tensor(z, dtype)
-        of = f"{name}({dtype_name(dtype)} z from -1e4 to 1e4)"
-        y = activation({"z": points})
-        checks.shape(y, given.FAR.shape, of=of)
-        # An overflow spares the nearest points; what is not finite there as well has another cause.
-        spared = bool(np.isfinite(checks.values(y)[~far]).all()) or dtype == torch.float16
-        checks.finite(y, of=of, implies="numpy_bridge-overflowing-sigmoid" if spared else None)
-        checks.close(y, oracles.curve(name=name, at=points), **near(dtype)._asdict(), of=of)
-    for z, alpha in product((given.FAR, drawn), (1.0, 1.702)):
-        points = tensor(z)
-        of = f"swiglu(gates from -1e4 to 1e4, ones, alpha={alpha:g})"
-        y = numpy_bridge.swiglu(points, torch.ones_like(points), alpha=alpha)
-        expected = oracles.gated(gate=points, linear=torch.ones_like(points), slope=alpha)
-        checks.close(y, expected, **near(torch.float32)._asdict(), of=of)
+    far = np.abs(given.FAR) > 12
+    for z in inputs.then(given.FAR, lambda: inputs.near(rng, given.AROUND_FAR)):
+        for (name, activation), dtype in product(numpy_bridge.activations.items(), given.DTYPES):
+            points = tensor(z, dtype)
+            of = f"{name}({dtype_name(dtype)} z from -1e4 to 1e4)"
+            y = activation({"z": points})
+            checks.shape(y, given.FAR.shape, of=of)
+            # An overflow spares the nearest points; what is not finite there as well has another cause.
+            spared = bool(np.isfinite(checks.values(y)[~far]).all()) or dtype == torch.float16
+            checks.finite(y, of=of, implies="numpy_bridge-overflowing-sigmoid" if spared else None)
+            checks.close(y, oracles.curve(name=name, at=points), **near(dtype)._asdict(), of=of)
+        for alpha in (1.0, 1.702):
+            points = tensor(z)
+            of = f"swiglu(gates from -1e4 to 1e4, ones, alpha={alpha:g})"
+            y = numpy_bridge.swiglu(points, torch.ones_like(points), alpha=alpha)
+            expected = oracles.gated(gate=points, linear=torch.ones_like(points), slope=alpha)
+            checks.close(y, expected, **near(torch.float32)._asdict(), of=of)
 
 
 @pytest.mark.graded("numpy_bridge", points=0.5, catches=(*BRANCHES, "ignored-alpha", "ignored-shift"))
@@ -275,10 +280,9 @@ def test_numpy_bridge_swiglu_matches_the_formula(numpy_bridge: Functions, rng: n
 @pytest.mark.graded("numpy_bridge", points=1.0, catches=CLAMPS)
 def test_numpy_bridge_swiglu_clamps_each_branch_its_way(numpy_bridge: Functions, rng: np.random.Generator) -> None:
     """Gates and ups on both sides of small limits and of gpt-oss's 7 (M6 §9); one limit alone clamps one branch."""
-    drawn = given.grid(inputs.near(rng, given.GATES), inputs.near(rng, given.GATES))
-    for branches, shown in (
+    for branches, shown in inputs.then(
         (given.grid(), "gates and ups from -9 to 9"),
-        (drawn, "gates and ups like those from -9 to 9"),
+        lambda: (given.grid(*(inputs.near(rng, given.GATES) for _ in range(2))), "gates and ups like those"),
     ):
         for gate_limit, up_limit in ((1.0, 2.0), (7.0, 7.0), (1.0, None), (None, 2.0)):
             options = {"gate_limit": gate_limit, "up_limit": up_limit}

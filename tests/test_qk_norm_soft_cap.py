@@ -22,7 +22,8 @@ T, N, H = 4, 5, 7
 def test_qk_norm_soft_cap_curve(soft_cap: SoftCapCalls, rng: np.random.Generator) -> None:
     """Small scores pass, large ones bend: the curve on both sides of a cap of 2 (M6 §7)."""
     points = np.array([[-40.0, -8.0, -3.0, -2.0, -1.0, -0.1], [0.1, 1.0, 2.0, 3.0, 8.0, 40.0]])
-    for scores, of in ((points, "scores from -40 to 40"), (inputs.near(rng, points), "scores from about -40 to 40")):
+    for scores in inputs.with_sister(rng, points):
+        of = f"scores from {'' if scores is points else 'about '}-40 to 40"
         given_scores = inputs.tensor(scores)
         expected = oracles.bent(scores=inputs.exact(given_scores), bound=2.0)
         y = soft_cap(given_scores, 2.0)
