@@ -92,3 +92,12 @@ def usage(pid: int) -> tuple[bool, float] | None:
         return None
     # Counted from the third field, the state: user time is field 14, system time 15.
     return fields[0] not in (b"Z", b"X"), (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def address_space() -> int:
+    """Bytes of addresses that this process has in use; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0

@@ -106,8 +106,9 @@ def _keep_only(connection_fd: int, output_fd: int, ruleset: int | None) -> int |
 
 
 def _limit(allowance: Allowance) -> None:
+    addresses = linux.address_space() + allowance.memory_bytes
     for name, soft, hard in (
-        (resource.RLIMIT_AS, allowance.memory_bytes, allowance.memory_bytes),
+        (resource.RLIMIT_AS, addresses, addresses),
         (resource.RLIMIT_CORE, 0, 0),
         (resource.RLIMIT_FSIZE, MAX_FILE_BYTES, MAX_FILE_BYTES),
         (resource.RLIMIT_NOFILE, MAX_OPEN_FILES, MAX_OPEN_FILES),
