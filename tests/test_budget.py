@@ -81,9 +81,20 @@ def drawn_thirds(rng: np.random.Generator) -> Iterator[tuple[Asked, str]]:
         yield (9 * int(rng.integers(10, 120)) + 7, multiple), f"swiglu_ffn_dim(d_model, {multiple})"
 
 
+def drawn_multiples(rng: np.random.Generator) -> Iterator[tuple[Asked, str]]:
+    """Sizes of these kinds: the default, and a multiple that has no factor in common with 8D/3 but by chance."""
+    yield (512 * int(rng.integers(3, 12)), DEFAULT), "swiglu_ffn_dim(d_model)"
+    yield (int(rng.integers(500, 2000)), int(rng.choice([60, 100, 140, 192]))), "swiglu_ffn_dim(d_model, multiple)"
+
+
+def drawn_exact_thirds(rng: np.random.Generator) -> Iterator[tuple[Asked, str]]:
+    """D = 96k: 8D/3 is 256k, a multiple already."""
+    yield (96 * int(rng.integers(5, 40)), DEFAULT), "swiglu_ffn_dim(d_model)"
+
+
 def drawn_huge(rng: np.random.Generator) -> Iterator[tuple[Asked, str]]:
-    """31 digits, the last 18 drawn: the floats there lie far more than a multiple apart."""
-    yield (10**30 + int(rng.integers(10**18)), DEFAULT), "swiglu_ffn_dim(d_model of 31 digits)"
+    """31 digits, the last 18 drawn, and a multiple of 1: the floats there lie far more than that apart."""
+    yield (10**30 + int(rng.integers(10**18)), 1), "swiglu_ffn_dim(d_model of 31 digits, 1)"
 
 
 def _given(at: Asked) -> tuple[int, ...]:
@@ -145,9 +156,10 @@ def test_swiglu_ffn_dim_is_8D_over_3(swiglu_ffn_dim: WidthCalls, rng: np.random.
 @pytest.mark.graded(
     "budget", points=0.5, catches=("no-rounding", "hardcoded-multiple", "default-multiple", "float-result")
 )
-def test_budget_width_is_a_multiple(swiglu_ffn_dim: WidthCalls) -> None:
+def test_budget_width_is_a_multiple(swiglu_ffn_dim: WidthCalls, rng: np.random.Generator) -> None:
     """The width can be divided by the multiple that was asked for, 256 or another."""
-    for at, of in fixed((512, DEFAULT), (4096, DEFAULT), (512, 100), (1024, 192), (700, 7)):
+    examples = fixed((512, DEFAULT), (4096, DEFAULT), (512, 100), (1024, 192), (700, 7))
+    for at, of in chain(examples, drawn_multiples(rng)):
         width = _width(swiglu_ffn_dim, at, of)
         width_is(width % at[1] == 0, "budget_not_multiple", width, at, of=of)
 
@@ -166,9 +178,10 @@ def test_budget_width_rounds_up(swiglu_ffn_dim: WidthCalls, rng: np.random.Gener
     points=0.5,
     catches=("always-add-a-multiple", "four-d-three-matrices", "hardcoded-multiple", "float-result"),
 )
-def test_budget_width_is_the_smallest_multiple(swiglu_ffn_dim: WidthCalls) -> None:
+def test_budget_width_is_the_smallest_multiple(swiglu_ffn_dim: WidthCalls, rng: np.random.Generator) -> None:
     """Where 8D/3 is a multiple already nothing is added: 384 → 1024, 768 → 2048, 1536 → 4096. 4096 → 11008."""
-    for at, of in fixed((384, DEFAULT), (768, DEFAULT), (1536, DEFAULT), (4096, DEFAULT), (300, 100), (75, 200)):
+    examples = fixed((384, DEFAULT), (768, DEFAULT), (1536, DEFAULT), (4096, DEFAULT), (300, 100), (75, 200))
+    for at, of in chain(examples, drawn_exact_thirds(rng)):
         width = _width(swiglu_ffn_dim, at, of)
         width_is(not oracles.could_be_smaller(width, *at), "budget_not_smallest", width, at, of=of)
 
