@@ -132,6 +132,11 @@ def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     settings = _settings(root, options)
     if stale := [path for path, run in zip(options.gpu, runs, strict=True) if not run.is_of(settings)]:
         remarks.append(f"Under other tests than these, and so without effect on this table: {listed(map(str, stale))}.")
+    if options.ledger and not settings.secret:
+        remarks.append(
+            "NANOLM_SECRET is not set: whoever has this course's code can compute this round's inputs. Set one before "
+            "marks are given for it."
+        )
     start = time.perf_counter()
     results = grade_paths(paths, settings, processes=options.processes, ledger=options.ledger, gpu=runs)
     if students:

@@ -137,3 +137,16 @@ def test_the_progress_bar_tells_the_rate(seconds: float, shown: str) -> None:
         clock[0] += seconds
         bar.advance(task)
     assert Rate().render(bar.tasks[0]).plain == shown
+
+
+@pytest.mark.parametrize(
+    ("secret", "kept", "warned"), [("", True, True), ("", False, False), ("of this course", True, False)]
+)
+def test_marks_that_are_kept_ask_for_a_secret(
+    secret: str, kept: bool, warned: bool, right: Path, tmp_path: Path
+) -> None:
+    ledger = ("--ledger", tmp_path / "week6.db") if kept else ()
+    wanted = ("--exercise", "budget", "--isolation", "best")
+    ran = nanolm("grade", right, *wanted, *ledger, environment={"NANOLM_SECRET": secret})
+    assert ran.returncode == 0, ran.stderr
+    assert ("NANOLM_SECRET is not set" in ran.stdout) == warned
