@@ -21,6 +21,8 @@ class Map(nn.Module):
 
     def __init__(self, formula: Step) -> None:
         super().__init__()
+        if not callable(formula):
+            raise TypeError(f"a map is made of a formula, not of {formula!r}")
         self.formula = formula
 
     def forward(self, x: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 # exercise = "numpy_bridge"
 # rides = true
 # tries = "machine code in NumPy's arrays, called as list.append: maps torch's code from its file again, without ctypes"
-# outcomes = ["exception", "forbidden", "crashed"]
+# outcomes = ["exception", "forbidden", "crashed", "passed"]
 # open = { weak = "a file view or Landlock, so that torch's libraries cannot be opened: medium has one" }
 # ///
 
