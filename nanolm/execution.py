@@ -21,6 +21,7 @@ from nanolm.from_scratch import check_source, imported_files
 from nanolm.layout import copy_with_strides
 from nanolm.protocol import PLAIN, Call, Outcome, Place, Reply, StudentFault
 from nanolm.sources import MissingFile, Source, display_name
+from nanolm.timelimit import landed
 
 MESSAGE_LIMIT = 2000
 WHY_FORBIDDEN = {
@@ -71,6 +72,7 @@ class Executor:
         except StudentFault:
             raise
         except TimeLimitReached as error:
+            landed()
             raise StudentFault(Outcome.TIMEOUT, str(error), place=self._place(error, file)) from None
         except BaseException as error:
             raise self._fault(error, entry.exercise, file) from error

@@ -11,8 +11,9 @@ import ctypes
 import os
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from types import FrameType
 
 VARIABLE = "NANOLM_TEST_SECONDS"
@@ -54,6 +55,25 @@ def time_limit(seconds: float, test: str) -> Iterator[None]:
             yield
 
 
+_stop_ringing: Callable[[], object] = bool
+"""What ends the repeats of the limit that runs, if one does."""
+
+
+def landed() -> None:
+    """The exception has come out of the student's code: what is said about it now must not be cut short by another."""
+    _stop_ringing()
+
+
+@contextmanager
+def _stopped_by(stop: Callable[[], object]) -> Iterator[None]:
+    global _stop_ringing
+    before, _stop_ringing = _stop_ringing, stop
+    try:
+        yield
+    finally:
+        _stop_ringing = before
+
+
 def _reached(seconds: float) -> BaseException:
     from nanolm.execution import TimeLimitReached
 
@@ -68,7 +88,8 @@ def _by_signal(seconds: float) -> Iterator[None]:
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds, REPEAT_SECONDS)
     try:
-        yield
+        with _stopped_by(partial(signal.setitimer, signal.ITIMER_REAL, 0)):
+            yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -95,7 +116,8 @@ def _by_exception(seconds: float) -> Iterator[None]:
     watchdog = threading.Thread(target=ring, daemon=True, name="nanolm-time-limit")
     watchdog.start()
     try:
-        yield
+        with _stopped_by(done.set):
+            yield
     finally:
         with lock:
             done.set()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import torch
 
+from nanolm import timelimit
 from nanolm.execution import Executor
 from nanolm.from_scratch import imported_files
 from nanolm.protocol import Call, Outcome, StudentFault
@@ -102,3 +104,20 @@ def test_the_line_that_raised_is_quoted_whatever_ends_lines(odd: str, executor: 
         executor(text).execute(CALL)
     assert caught.value.place is not None
     assert caught.value.place.text == "undefined_thing"
+
+
+@pytest.mark.parametrize("way", ["_by_signal", "_by_exception"])
+def test_a_limit_that_was_reached_does_not_cut_short_what_is_said_of_it(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine the next ring comes while the line is still being looked for."""
+    monkeypatch.setattr(timelimit, "REPEAT_SECONDS", 0.02)
+    monkeypatch.setattr(Executor, "_place", lambda self, error, file: [time.sleep(0.002) for _ in range(100)] and None)
+    source = TextSource({"modules.py": "while True:\n    pass\n"})
+    source.install()
+    try:
+        with getattr(timelimit, way)(0.05), pytest.raises(StudentFault) as caught:
+            Executor(source).execute(Call("rms_norm", {"x": torch.ones(2, 3)}, {"d_model": 3}))
+    finally:
+        source.uninstall()
+    assert caught.value.outcome is Outcome.TIMEOUT
