@@ -104,6 +104,7 @@ def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     from grader.files import write_json
     from grader.gpu.merge import GpuFileError, read_run
     from grader.grading import grade_paths, with_roster
+    from grader.oddities import HARMLESS
     from grader.results import grade_data
     from grader.roster import RosterError, read_roster
     from grader.table import console, grade_table, messages
@@ -153,8 +154,9 @@ def _grade(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         out.print(remark)
     many = f"{len(results)} submission{'s' if len(results) != 1 else ''}"
     out.print(f"{many} in {seconds:.1f} s; {ungradable} could not be graded. Isolation: {levels}.")
-    if (noted := sum(bool(result.notes) for result in results)) and not options.messages:
-        out.print(f"There are notes on {noted} of them: --messages shows them.")
+    odd = sum(any(HARMLESS in note for note in result.notes) for result in results)
+    if odd and not options.messages:
+        out.print(f"Something looks odd in {odd} of them, at no cost: --messages shows what.")
     if options.json:
         try:
             write_json(options.json, grade_data(results))

@@ -105,5 +105,5 @@ def test_a_right_answer_that_looks_odd_has_its_marks_and_a_note(tmp_path: Path) 
     assert grade["score"] == grade["max_score"] == 14
     assert {kind for kind in ODD if any(kind in note for note in grade["notes"])} == ODD.keys()
     assert "1 submission in " in ran.stdout
-    assert "There are notes on 1 of them: --messages shows them." in ran.stdout
+    assert "Something looks odd in 1 of them, at no cost: --messages shows what." in ran.stdout
     assert HARMLESS not in ran.stdout
