@@ -1,4 +1,4 @@
-"""A table of an earlier round's calls and replies earns nothing: each test asks for something that only this round has.
+"""A table of an earlier round's calls and replies earns nothing: what it knows is not what this round asks for.
 
 The reference is graded in one round and all its calls are kept. In another round a call that was seen is answered as it
 was then, every other with zeros of the right shape and dtype. No test may be passed that zeros alone do not pass.
